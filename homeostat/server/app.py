@@ -21,6 +21,7 @@ from homeostat.edge.imports import import_in_thread, is_imported
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import (
     ApiError,
     BadRequestError,
@@ -365,9 +366,13 @@ class App(msgspec.Struct):
             await import_in_thread(LIBRARY)
         elif self.authorizer.nodes is not None and text(struct(obj, "spec"), "user").startswith(NODE_PREFIX):
             await self.authorizer.nodes.prepare()
-        return one(
-            call, encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace)), status=201
-        )
+
+        def answer() -> bytes:
+            return encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace))
+
+        # A user may have tens of thousands of rules.
+        is_long = call.kind.kind == "SelfSubjectRulesReview"
+        return one(call, await in_thread(answer, user=call.user.name) if is_long else answer(), status=201)
 
 
 def _has(kind: Kind, subresource: str) -> bool:

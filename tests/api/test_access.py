@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from homeostat.plane import Settings, open_plane
+from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.user import NOBODY, User
 from homeostat.store.base import StoreError
-from tests.api.conftest import APPLY, Answer, Api
+from tests.api.conftest import APPLY, Answer, Api, noting_threads
 from tests.api.objects import CONFIGMAPS, configmap
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -82,7 +83,7 @@ async def test_nobody_grants_what_they_do_not_hold(api: Api) -> None:
     assert (refused.status, "not currently held" in refused.json["message"]) == (403, True)
 
 
-async def test_reviews_answer_for_the_caller_and_for_others(api: Api) -> None:
+async def test_reviews_answer_for_the_caller_and_for_others(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await grant(api, "get")
     asked = {"resourceAttributes": {"verb": "get", "resource": "configmaps", "namespace": "default"}}
     path = "/apis/authorization.k8s.io/v1"
@@ -97,8 +98,10 @@ async def test_reviews_answer_for_the_caller_and_for_others(api: Api) -> None:
         "kind": "SelfSubjectRulesReview",
         "spec": {"namespace": "default"},
     }
+    threads = noting_threads(monkeypatch, Rbac, "grants")
     listed = await api("POST", f"{path}/selfsubjectrulesreviews", rules, user=ALICE)
     assert {"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]} in listed.json["status"]["resourceRules"]
+    assert threads == {False}, "there may be very many rules"
 
 
 async def test_impersonation_needs_the_right_and_then_is_complete(api: Api) -> None:

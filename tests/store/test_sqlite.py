@@ -109,7 +109,7 @@ async def test_a_large_batch_that_the_disk_refuses_is_refused_whole(store: Sqlit
 
 async def test_large_values_that_wait_together_are_committed_in_some_batches(store: SqliteStore) -> None:
     await asyncio.gather(*(put(store, pod(str(each)), "1" * 1_000_000) for each in range(12)))
-    assert store.counters.batches == 3
+    assert store.counters.batches == 6
 
 
 async def test_a_refusal_that_needs_no_commit_is_answered_on_a_full_disk(store: SqliteStore) -> None:

@@ -31,7 +31,7 @@ Clock = Callable[[], float]
 
 _NEWS_S = 10.0
 """How long the store reports a failed commit if no other commit follows."""
-_BATCH_BYTES = 4 << 20
+_BATCH_BYTES = 2 << 20
 """Bytes of values in one commit, whose readers all run in one turn of the event loop."""
 _SWEEP_ROWS = 500
 _VACUUM_PAGES = 256

@@ -130,7 +130,9 @@ class Rbac:
         """The rules of a user in a namespace ("": none) and cluster-wide, and what could not be resolved."""
         grants: list[Grant] = []
         problems: list[str] = []
-        for binding, subject, rules in self._rules_of(user, namespace):
+        with self._lock:
+            found = list(self._rules_of(user, namespace))
+        for binding, subject, rules in found:
             if rules is None:
                 problems.append(not_found(binding.ref))
             else:
