@@ -47,7 +47,6 @@ from homeostat.server.kinds.registry import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
 from homeostat.server.pages import Pages, hosted_info, version_info
 from homeostat.server.pki.directory import Pki, PkiError, sign_certificate
-from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Backend, Call
 from homeostat.server.services.allocator import Allocator
 from homeostat.server.services.ranges import AddressRange
@@ -77,8 +76,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     accounts = _accounts(pki, store, tracking)
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
-    def issue_token(call: Call) -> JsonObject:
-        obj = parse_body(call)
+    def issue_token(call: Call, obj: JsonObject) -> JsonObject:
         restrict_token(call, obj)
         return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
 

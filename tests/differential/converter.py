@@ -6,20 +6,12 @@ of `FAULTS` are converted well.
 
 from __future__ import annotations
 
-import base64
-import ssl
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from homeostat.server.pki.authority import Authority, Subject, issue, make_authority
-from homeostat.server.pki.keys import new_key
+from tests.differential.webhook import Webhook
 
 Fault = Callable[[dict[str, Any], dict[str, Any]], Any]
 """Changes the response or the converted object, its second argument."""
@@ -87,27 +79,19 @@ class Converter:
 
     def __init__(self, directory: Path) -> None:
         self.reviews: list[tuple[str, list[str]]] = []
-        now = datetime.now(UTC)
-        authority_key, server_key = new_key(), new_key()
-        authority = make_authority(authority_key, now=now)
-        subject = Subject("converter", hosts=frozenset({"localhost"}))
-        certificate = issue(Authority(authority, authority_key), subject, key=server_key, now=now)
-        (directory / "converter.crt").write_bytes(certificate)
-        (directory / "converter.key").write_bytes(server_key)
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(directory / "converter.crt", directory / "converter.key")
-        self._bundle = base64.b64encode(authority).decode()
-        self.port = 0
+        self._webhook = Webhook(directory, self._answer)
 
     def conversion(self, path: str = "/convert", **webhook: Any) -> dict[str, Any]:
         """The `spec.conversion` of a definition."""
-        config = {"url": f"https://localhost:{self.port}{path}", "caBundle": self._bundle}
+        config = self._webhook.client_config(path)
         return {
             "strategy": "Webhook",
             "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"], **webhook},
         }
 
-    def answer(self, review: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, path: str, review: dict[str, Any]) -> dict[str, Any] | None:
+        if not path.startswith("/convert"):
+            return None
         request = review["request"]
         version = request["desiredAPIVersion"]
         names = [each["metadata"]["name"] for each in request["objects"]]
@@ -124,32 +108,5 @@ class Converter:
 
     @contextmanager
     def serving(self) -> Iterator[Converter]:
-        converter = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                status = 200 if self.path.startswith("/convert") else 503
-                answer = msgspec.json.encode(converter.answer(msgspec.json.decode(body))) if status == 200 else b"busy"
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json" if status == 200 else "text/plain")
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("localhost", 0), Handler)
-        server.socket = self._context.wrap_socket(server.socket, server_side=True)
-        self.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, name="converter", daemon=True)
-        thread.start()
-        try:
+        with self._webhook.serving():
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join(10)

@@ -27,6 +27,7 @@ _OWN_KINDS: dict[str, JsonObject] = {
     "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
     "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
     "binding": {"group": "", "version": "v1", "kind": "Binding"},
+    "token": {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"},
 }
 """The kinds of the objects of some subresources."""
 
@@ -135,7 +136,8 @@ class Attempt:
         request["requestResource"] = _resource_name(asked)
         if subresource:
             request["requestSubResource"] = subresource
-        for name, value in (("name", self.name), ("namespace", self.namespace)):
+        asked_for = "" if self.call.is_of_collection else self.name
+        for name, value in (("name", asked_for), ("namespace", self.namespace)):
             if value:
                 request[name] = value
         request["operation"] = self.operation
@@ -155,8 +157,13 @@ class Attempt:
         if self.operation == "DELETE":
             sent = parse_body(self.call) if self.call.body else None
             options = {**sent, **options} if isinstance(sent, dict) else options
-            if asked.propagation_policy:
-                options.setdefault("propagationPolicy", asked.propagation_policy)
+            for name, value in (
+                ("gracePeriodSeconds", asked.grace_period_s),
+                ("orphanDependents", asked.orphan_dependents),
+                ("propagationPolicy", asked.propagation_policy or None),
+            ):
+                if value is not None:
+                    options.setdefault(name, value)
         else:
             if asked.field_manager:
                 options["fieldManager"] = asked.field_manager

@@ -213,4 +213,4 @@ def _settled(call: Call, changed: JsonObject, obj: JsonObject, old: JsonObject |
 
 
 def _rescaled(call: Call, obj: JsonObject, scale: JsonObject) -> JsonObject:
-    return with_replicas(call.kind, obj, scale["spec"]["replicas"])
+    return with_replicas(call.kind, obj, scale["spec"].get("replicas", 0))

@@ -7,6 +7,9 @@ from homeostat.objects.meta import clean_metadata
 from homeostat.objects.schema.whole_number import make_whole
 from homeostat.server.kinds.registry import Kind
 
+OTHER_KINDS = frozenset({"binding", "eviction", "token"})
+"""Subresources that are written with an object of another kind, which the verb reads afterwards."""
+
 
 def conform(obj: object, kind: Kind, subresource: str) -> None:
     """Check and complete an object that was changed; `BadRequestError` if it cannot be of its kind."""
@@ -14,9 +17,13 @@ def conform(obj: object, kind: Kind, subresource: str) -> None:
         raise BadRequestError("the result of the patch is not an object")
     if subresource == "scale":
         spec = obj.get("spec")
-        replicas = spec.get("replicas") if isinstance(spec, dict) else None
+        replicas = spec.get("replicas", 0) if isinstance(spec, dict) else None
         if type(replicas) is not int or replicas < 0:
             raise BadRequestError("spec.replicas of a Scale must be a number that is not negative")
+        return
+    if subresource in OTHER_KINDS:
+        if not isinstance(obj.get("metadata"), dict):
+            raise BadRequestError("metadata must be an object")
         return
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.api_version, kind.kind):
         raise BadRequestError("the patch changes apiVersion or kind")

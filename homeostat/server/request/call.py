@@ -130,7 +130,7 @@ class Backend(msgspec.Struct):
     """Raises `ForbiddenError` if the user lacks a permission."""
     authorize: Callable[[Attributes], Decision]
     """Whether a user has a permission."""
-    issue_token: Callable[[Call], JsonObject]
+    issue_token: Callable[[Call, JsonObject], JsonObject]
     """The answer to a TokenRequest for the call's service account."""
     certify: Callable[[Call, JsonObject], Awaitable[JsonObject]]
     """Signs a CertificateSigningRequest that the call approves."""
@@ -155,6 +155,8 @@ class Call(msgspec.Struct):
     accepts_gzip: bool = False
     subresource: str = ""
     is_apply: bool = False
+    is_of_collection: bool = False
+    """Whether it deletes one object of a collection, whose request had no name."""
     warnings: list[str] = msgspec.field(default_factory=list)
     versions: Versions | None = None
     """The object at the versions of its managers, if the kind has a conversion."""

@@ -276,6 +276,7 @@ async def delete_collection(call: Call) -> Answer:
 
     @offloaded
     async def delete_one(one: Call) -> None:
+        one.is_of_collection = True
         await delete_object(one, options)
 
     deleted: list[Record] = []

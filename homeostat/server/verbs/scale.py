@@ -35,6 +35,7 @@ def scale_of(kind: Kind, obj: JsonObject) -> JsonObject:
     """The Scale of an object."""
     assert kind.scale is not None
     metadata = {name: obj["metadata"][name] for name in _SHARED_METADATA if name in obj["metadata"]}
+    replicas = _at(obj, kind.scale.spec_replicas)
     status: JsonObject = {"replicas": _at(obj, kind.scale.status_replicas) or 0}
     selector = _selector(kind, obj)
     if selector:
@@ -43,7 +44,7 @@ def scale_of(kind: Kind, obj: JsonObject) -> JsonObject:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": metadata,
-        "spec": {"replicas": _at(obj, kind.scale.spec_replicas) or 0},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }
 

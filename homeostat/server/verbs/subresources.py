@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from homeostat.edge.imports import import_in_thread
-from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.errors import BadRequestError
+from homeostat.objects.json import JsonObject, encode, type_name
+from homeostat.server.access.tokens.request import DEFAULT_LIFE_S
 from homeostat.server.access.tokens.service_account import LIBRARY
+from homeostat.server.kinds.builtins.members import struct
 from homeostat.server.request.body import conform, parse_body
 from homeostat.server.request.call import Answer, Call, Verb
 from homeostat.server.request.offload import offloaded
@@ -42,7 +45,29 @@ async def finalize(call: Call) -> Answer:
 async def create_token(call: Call) -> Answer:
     """POST of a service account's `token`: a signed token for it."""
     await import_in_thread(LIBRARY)
-    return one(call, encode(call.backend.issue_token(call)), status=201)
+    asked = parse_body(call)
+    if not isinstance(asked, dict):
+        raise BadRequestError(f"expected an object, got {type_name(asked)}")
+    return one(call, encode(call.backend.issue_token(call, await _admitted(call, asked))), status=201)
+
+
+async def _admitted(call: Call, asked: JsonObject) -> JsonObject:
+    """The TokenRequest after admission control."""
+    admission = call.backend.admission
+    if admission.is_idle(call, "CREATE"):
+        return asked
+    metadata = {**struct(asked, "metadata"), "namespace": call.namespace}
+    spec = {"expirationSeconds": DEFAULT_LIFE_S, **struct(asked, "spec")}
+    request: JsonObject = {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": metadata,
+        "spec": spec,
+    }
+    changed = await admission.mutate(call, request, None, "CREATE") or request
+    changed["metadata"]["name"] = call.name
+    await admission.validate(call, changed, None, "CREATE")
+    return changed
 
 
 SUBRESOURCE_VERBS: dict[tuple[str, str], Verb] = {

@@ -13,6 +13,7 @@ from homeostat.server.kinds.builtins.members import struct, text
 from homeostat.server.request.spec import read_spec
 
 _GROUP = "authentication.k8s.io"
+DEFAULT_LIFE_S = 3600
 _MIN_LIFE_S, _MAX_LIFE_S = 600, 1 << 32
 
 
@@ -25,7 +26,7 @@ class _BoundObjectRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     audiences: list[str] = []
-    expiration_seconds: int = 3600
+    expiration_seconds: int = DEFAULT_LIFE_S
     bound_object_ref: _BoundObjectRef | None = None
 
 

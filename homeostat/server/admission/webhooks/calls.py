@@ -163,7 +163,7 @@ class Webhooks:
             answer = await self._client.post(
                 address,
                 webhook.endpoint.authorities,
-                partial(review_of, attempt, kind, uid),
+                partial(review_of, attempt, kind, uid, may_patch=may_patch),
                 timeout_s=webhook.timeout_s,
                 large_for=call.user.name if is_large(call) or is_heavy(attempt.obj) else "",
             )

@@ -35,15 +35,25 @@ class Verdict:
     """Of the patch, in characters as sent."""
 
 
-def review_of(attempt: Attempt, kind: Kind, uid: str) -> bytes:
-    """The body to send: the attempt at the version of `kind`."""
+def review_of(attempt: Attempt, kind: Kind, uid: str, *, may_patch: bool = False) -> bytes:
+    """The body to send: the attempt at the version of `kind`. Who may patch it sees it before the server counts it."""
+    obj = attempt.object_as(kind)
     request = {
         "uid": uid,
         **attempt.request(kind),
-        "object": attempt.object_as(kind),
+        "object": _uncounted(obj, attempt.old) if may_patch and obj is not None else obj,
         "oldObject": attempt.old_as(kind),
     }
     return encode({"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": request})
+
+
+def _uncounted(obj: JsonObject, old: JsonObject | None) -> JsonObject:
+    """With the generation that the object had before."""
+    former = (old or {}).get("metadata", {}).get("generation")
+    if obj["metadata"].get("generation") == former:
+        return obj
+    rest = {name: value for name, value in obj["metadata"].items() if name != "generation"}
+    return {**obj, "metadata": rest if former is None else {**rest, "generation": former}}
 
 
 class _Response(msgspec.Struct, rename="camel"):

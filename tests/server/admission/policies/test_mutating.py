@@ -101,7 +101,7 @@ async def test_a_mutation_moves_no_object_to_another_namespace(api: Api, plane: 
 
 
 async def test_a_mutation_that_breaks_a_scale_is_named(api: Api, plane: Plane) -> None:
-    broken = patched("[JSONPatch{op: 'remove', path: '/spec/replicas'}]")
+    broken = patched("[JSONPatch{op: 'replace', path: '/spec/replicas', value: -1}]")
     await put_in_force(plane, "breaks", broken, matchConstraints=rules("deployments/scale", "apps"))
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
