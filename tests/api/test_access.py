@@ -104,7 +104,7 @@ async def test_reviews_answer_for_the_caller_and_for_others(api: Api, monkeypatc
     assert threads == {False}, "there may be very many rules"
 
 
-async def test_impersonation_needs_the_right_and_then_is_complete(api: Api) -> None:
+async def test_impersonation_needs_the_permission_and_then_is_complete(api: Api) -> None:
     headers = {"impersonate-user": "alice"}
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -183,7 +183,7 @@ LIMITS = {"metadata": {"name": "new"}, "spec": {"limits": []}}
         pytest.param("PUT", "/api/v1/namespaces/default/limitranges/new", LIMITS, "", id="put"),
     ],
 )
-async def test_a_write_that_would_create_needs_the_right_to_create(
+async def test_a_write_that_would_create_needs_the_permission_to_create(
     api: Api, method: str, path: str, body: dict[str, Any], content_type: str
 ) -> None:
     async def write() -> Answer:

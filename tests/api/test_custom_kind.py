@@ -143,7 +143,7 @@ async def test_a_status_is_written_beside_the_spec_and_nothing_is_filled_in(serv
         ({"observedGeneration": -1}, "status.conditions[0].observedGeneration"),
     ],
 )
-async def test_conditions_are_held_to_their_standard(served: Api, change: dict[str, Any], field: str) -> None:
+async def test_conditions_follow_their_standard(served: Api, change: dict[str, Any], field: str) -> None:
     await served("POST", GREETINGS, greeting())
     status = {"conditions": [{**READY, **change}]}
     answer = await served("PATCH", f"{GREETINGS}/g/status", {"status": status}, type=MERGE_PATCH)

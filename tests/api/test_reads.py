@@ -58,7 +58,7 @@ async def test_pages_are_of_one_snapshot(api: Api) -> None:
     assert "continue" not in second["metadata"]
 
 
-async def test_a_page_of_large_objects_has_fewer_of_them_and_the_next_one_goes_on(
+async def test_a_page_of_large_objects_has_fewer_of_them_and_the_next_one_continues(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("homeostat.server.verbs.list.LARGEST_PAGE_BYTES", 25_000)
@@ -98,7 +98,7 @@ async def test_pages_of_a_selection_are_full(api: Api) -> None:
     assert names_of(rest) == ["e"]
 
 
-async def test_an_expired_page_offers_to_go_on_inconsistently(api: Api) -> None:
+async def test_an_expired_page_offers_to_continue_inconsistently(api: Api) -> None:
     await make(api, *"abcd", app="x")
     token = (await api("GET", CONFIGMAPS, limit=2)).json["metadata"]["continue"]
     await make(api, "e")

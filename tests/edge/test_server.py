@@ -151,7 +151,7 @@ async def test_a_slow_reader_of_a_large_body_makes_the_server_hold_little_of_it(
             assert await client.reader.readexactly(len(body)) == body
 
 
-async def test_head_is_answered_without_a_body_and_the_connection_goes_on() -> None:
+async def test_head_is_answered_without_a_body_and_the_connection_continues() -> None:
     async with running(echo) as server, connected(server) as client:
         client.send(request("HEAD", "/a"))
         answer = await client.answer(to_head=True)
@@ -225,7 +225,7 @@ async def test_a_refusal_is_worded_by_the_owner_and_ends_the_connection() -> Non
         assert (server.requests, server.counters.refused) == (1, 1)
 
 
-async def test_a_refusal_arrives_although_the_peer_goes_on_sending() -> None:
+async def test_a_refusal_arrives_although_the_peer_continues_to_send() -> None:
     async with running(echo, limits=Limits(body_bytes=1000)) as server, connected(server) as client:
         client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 4_000_000)
         assert (await client.answer()).status == 413

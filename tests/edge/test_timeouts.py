@@ -89,7 +89,7 @@ async def test_a_reader_that_takes_nothing_of_a_large_body_is_cut_off() -> None:
         assert server.counters.cut_off == 1
 
 
-async def test_a_slow_reader_that_goes_on_reading_gets_all() -> None:
+async def test_a_slow_reader_that_continues_to_read_gets_all() -> None:
     body = b"x" * 20_000_000
     async with running(lambda _: Reply(200, body), limits=limits(stall=1.0)) as server, connected(server) as client:
         client.send(request())

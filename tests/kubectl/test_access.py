@@ -33,7 +33,7 @@ def test_can_i_shows_what_a_role_allows(reader: Kubectl) -> None:
         assert (done.code, done.out) == (1, "no\n"), question
 
 
-def test_the_list_of_rights_has_the_role_in_it(reader: Kubectl) -> None:
+def test_the_list_of_permissions_has_the_role_in_it(reader: Kubectl) -> None:
     listed = reader("auth", "can-i", "--list", f"--as=system:serviceaccount:{reader.namespace}:robot")
     rows = {line.split()[0]: line for line in listed.splitlines()}
     assert rows["configmaps"].endswith("[get list watch]")

@@ -259,7 +259,7 @@ def test_a_claim_waits_for_the_volume_that_it_names_and_leaves_it_behind(kubectl
         kubectl("delete", "pv", "kept-volume")
 
 
-def test_a_revision_of_somebody_else_with_the_name_of_ours_is_left_alone(kubectl: Kubectl) -> None:
+def test_a_revision_of_somebody_else_with_the_name_of_ours_is_not_changed(kubectl: Kubectl) -> None:
     kubectl("apply", "-f", "-", stdin=STATEFUL)
     kubectl("apply", "-f", "-", stdin=DAEMON)
     kubectl("rollout", "status", "sts/db", WAIT)

@@ -73,7 +73,7 @@ def config_map(name: str) -> dict[str, object]:
     return {"metadata": {"name": name, "labels": {"told": "yes"}}}
 
 
-async def test_without_its_database_a_plane_refuses_for_a_while_and_goes_on_by_itself(
+async def test_without_its_database_a_plane_refuses_for_a_while_and_continues_by_itself(
     server: Postgres, pair: Sequence[Replica]
 ) -> None:
     async with open_clients([each.endpoint for each in pair]) as clients:

@@ -50,7 +50,7 @@ async def test_every_watch_sees_the_writes_of_all_once_and_in_order(clients: lis
         assert {event.type for event in seen} == {"ADDED"}
 
 
-async def test_a_watch_goes_on_at_another_replica_where_it_ended(clients: list[Client], namespace: str) -> None:
+async def test_a_watch_continues_at_another_replica_where_it_ended(clients: list[Client], namespace: str) -> None:
     path = config_maps(namespace)
     _, revision = await clients[0].list(path)
     seen: list[str] = []

@@ -291,7 +291,7 @@ async def test_what_just_happened_is_reconciled_before_what_was_there() -> None:
 
 
 @virtual_time
-async def test_a_server_that_asks_to_be_left_alone_for_days_is_asked_again_after_minutes() -> None:
+async def test_a_server_that_asks_for_a_pause_of_days_is_asked_again_after_minutes() -> None:
     gadgets = Gadgets()
     gadgets.error = TooManyRequestsError("come back next year", retry_after_s=31_536_000)
     manager = Manager(Client(full_wire()))

@@ -122,7 +122,7 @@ async def test_a_stop_writes_the_events_of_the_last_reconciliation_and_then_rele
     assert "holderIdentity" not in lease["spec"]
 
 
-async def test_running_work_goes_on_to_hold_the_lease_until_it_has_ended(client: Client) -> None:
+async def test_running_work_continues_to_hold_the_lease_until_it_has_ended(client: Client) -> None:
     widgets = Widgets()
     manager = Manager(client, leases="default", identity="me", terms=TERMS)
     async with managed(client, widgets, manager):

@@ -60,7 +60,7 @@ def replica(plane: ServedPlane, name: str) -> Iterator[Replica]:
         replica.end()
 
 
-def test_a_leader_that_was_held_up_writes_nothing_when_it_goes_on_and_may_lead_again(tmp_path: Path) -> None:
+def test_a_leader_that_was_held_up_writes_nothing_when_it_continues_and_may_lead_again(tmp_path: Path) -> None:
     with serve_plane(tmp_path / "data") as plane, replica(plane, "first") as first:
         plane.ask("POST", MARKS, {"metadata": {"name": "mark"}})
         first.acts_after(0, within_s=30)

@@ -204,7 +204,7 @@ async def test_a_leader_that_is_cut_off_ends_its_work_before_another_begins(clie
     assert two.most_leading == 1
 
 
-async def test_a_leader_that_hears_again_in_time_goes_on(client: Client) -> None:
+async def test_a_leader_that_hears_again_in_time_continues(client: Client) -> None:
     async with pair(client, Terms(lease_s=8, renew_s=6, retry_s=0.15)) as two:
         for _ in range(3):
             two.leader.road.fault = "refused"

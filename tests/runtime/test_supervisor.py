@@ -123,7 +123,7 @@ async def test_an_operator_that_never_began_ends_at_once(client: Client) -> None
     assert supervisor.manager is None
 
 
-async def test_operators_that_fail_are_replaced_and_their_figures_go_on(
+async def test_operators_that_fail_are_replaced_and_their_figures_continue(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     fragile = Fragile(3)

@@ -53,7 +53,7 @@ async def test_after_compaction_the_kept_history_is_whole(
     await store.close()
 
 
-async def test_revisions_go_on_after_everything_was_deleted_and_compacted(store_factory: StoreFactory) -> None:
+async def test_revisions_continue_after_everything_was_deleted_and_compacted(store_factory: StoreFactory) -> None:
     store = await store_factory.open()
     for name in "abc":
         await put(store, pod(name), "1")
@@ -68,7 +68,7 @@ async def test_revisions_go_on_after_everything_was_deleted_and_compacted(store_
     await store.close()
 
 
-async def test_revisions_go_on_after_a_restart(store_factory: StoreFactory) -> None:
+async def test_revisions_continue_after_a_restart(store_factory: StoreFactory) -> None:
     for expected in (1, 2, 3):
         store = await store_factory.open()
         assert (await put(store, pod("a"), str(expected))).revision == expected
@@ -91,7 +91,7 @@ async def test_compaction_never_goes_back(store: Store) -> None:
     assert store.oldest == 8
 
 
-async def test_writers_and_watchers_go_on_during_compaction(store: Store) -> None:
+async def test_writers_and_watchers_continue_during_compaction(store: Store) -> None:
     subscriber = Subscriber()
     await store.subscribe(PODS, since=0, deliver=subscriber)
 

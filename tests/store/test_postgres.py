@@ -212,7 +212,7 @@ async def test_compaction_leaves_what_is_current(factory: PostgresFactory, table
     await store.close()
 
 
-async def test_compaction_that_ended_half_way_goes_on_elsewhere(factory: PostgresFactory, tables: Any) -> None:
+async def test_compaction_that_ended_half_way_continues_elsewhere(factory: PostgresFactory, tables: Any) -> None:
     store, other = await factory.open(), await factory.open()
     for step in range(4):
         await asyncio.gather(*(put(store, pod(str(each)), str(step)) for each in range(300)))

@@ -84,7 +84,7 @@ async def test_a_history_in_other_batches_is_recognised_too(factory: PostgresFac
 
 
 @pytest.mark.parametrize("rewritten", [3, 4, 20], ids=["nothing-since", "less-than-was-shown", "more"])
-async def test_revisions_go_on_beyond_what_was_shown_and_every_watch_starts_again(
+async def test_revisions_continue_beyond_what_was_shown_and_every_watch_starts_again(
     factory: PostgresFactory, tables: Any, rewritten: int
 ) -> None:
     async with replicas(factory, 1) as (store,):

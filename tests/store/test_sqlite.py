@@ -68,7 +68,7 @@ def size_of(path: Path) -> int:
     return path.stat().st_size
 
 
-async def test_a_commit_that_the_disk_refuses_leaves_no_trace_and_the_store_goes_on(
+async def test_a_commit_that_the_disk_refuses_leaves_no_trace_and_the_store_continues(
     store: SqliteStore, path: Path
 ) -> None:
     await put(store, pod("a"), "1")
@@ -236,7 +236,7 @@ async def test_history_is_kept_for_its_time_and_then_forgotten(store: SqliteStor
     assert [record.value for record in store.select(PODS)] == [b"<10:later 4>"]
 
 
-async def test_upkeep_goes_on_after_the_disk_refused_it(
+async def test_upkeep_continues_after_the_disk_refused_it(
     store: SqliteStore, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for step in range(3):
@@ -281,7 +281,7 @@ async def test_tidying_gives_the_space_back(store: SqliteStore, path: Path, cloc
     assert store.count(PODS) == 50
 
 
-async def test_compaction_that_a_crash_cut_short_goes_on_after_the_restart(path: Path) -> None:
+async def test_compaction_that_a_crash_cut_short_continues_after_the_restart(path: Path) -> None:
     store = await SqliteStore.open(path)
     for step in range(1200):
         await put(store, pod("a"), str(step)) if step % 100 else await remove_or_put(store)

@@ -167,7 +167,7 @@ def test_ctrl_c_before_everything_runs_ends_the_demo_without_an_error(tmp_path: 
     assert not (tmp_path / "homeostat-demo").exists()
 
 
-def test_a_directory_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("kept")
     done = subprocess.run([HOMEOSTAT, "demo", "--directory", str(tmp_path)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1

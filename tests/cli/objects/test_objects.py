@@ -123,7 +123,7 @@ def test_apply_reports_what_changed_and_a_dry_run_changes_nothing(shop: Cli) -> 
     assert shop.here("get", "wd", "-n", "shop").rows[1] == ["first", "3"]
 
 
-def test_apply_of_a_directory_goes_on_after_a_refusal(shop: Cli, tmp_path: Path) -> None:
+def test_apply_of_a_directory_continues_after_a_refusal(shop: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: typo}, dta: {}}")
     (tmp_path / "b.yaml").write_text("{apiVersion: no.such/v1, kind: Thing, metadata: {name: x}}")
     (tmp_path / "c.json").write_text('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"good"}}')
@@ -221,7 +221,7 @@ def test_get_with_watch_follows_one_object(shop: Cli) -> None:
     lines.close()
 
 
-def test_delete_by_file_goes_on_after_a_refusal_and_waits(shop: Cli) -> None:
+def test_delete_by_file_continues_after_a_refusal_and_waits(shop: Cli) -> None:
     one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}"
     shop.here("apply", "-f", "-", stdin=one)
     ended = shop.here("delete", "--wait", "-f", "-", stdin=f"{one}\n---\n{one.replace('one', 'gone')}")

@@ -300,7 +300,7 @@ def test_a_server_without_the_kinds_is_reported_with_how_to_install_them(cli: Cl
         ("bundle-apply", ("baseline", "--namespace", "shop", "--policy-name", "base"), "namespace: shop"),
     ],
 )
-def test_names_of_the_original_go_on_working(cli: Cli, former: str, arguments: tuple[str, ...], told: str) -> None:
+def test_names_of_the_original_continue_working(cli: Cli, former: str, arguments: tuple[str, ...], told: str) -> None:
     done = cli.here("policy", former, *arguments)
     assert done.code == 0
     assert told in done.out

@@ -299,7 +299,7 @@ def first_flight(authority: Authority, size: int) -> bytes:
     return b"".join(record[:3] + len(piece).to_bytes(2, "big") + piece for piece in pieces)
 
 
-async def test_a_handshake_in_some_records_goes_on(authority: Authority) -> None:
+async def test_a_handshake_in_some_records_continues(authority: Authority) -> None:
     wire, flight = Wire(), first_flight(authority, 8)
     server = TlsTransport(Received(), authority.server)
     server.connection_made(wire)
@@ -371,7 +371,7 @@ async def test_records_without_data_are_read_in_many_turns(authority: Authority)
     assert not wire.is_paused
 
 
-async def test_a_client_that_goes_on_sending_does_not_keep_a_closed_connection(authority: Authority) -> None:
+async def test_a_client_that_continues_to_send_does_not_keep_a_closed_connection(authority: Authority) -> None:
     limits = Limits(stall_timeout_s=0.2)
     async with (
         running(ok, tls=authority.server, limits=limits) as server,

@@ -83,7 +83,7 @@ def test_whatever_happens_a_host_is_tried_again_after_the_time(ends: list[str]) 
             getattr(breaker, end)("a")
 
 
-async def test_a_host_that_hangs_up_is_left_alone_until_it_is_well() -> None:
+async def test_a_host_that_hangs_up_gets_no_requests_until_it_is_well() -> None:
     now, asked, is_well = 0.0, 0, False
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

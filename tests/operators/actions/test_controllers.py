@@ -113,7 +113,7 @@ async def test_a_type_in_use_stays_and_its_resources_are_reconciled_until_the_la
         await eventually(lambda: is_gone(client, f"{TYPES}/note"), within_s=30)
 
 
-async def test_resources_are_left_alone_before_their_kind_is_gone(
+async def test_resources_are_released_before_their_kind_is_gone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "homeostat")
@@ -157,7 +157,7 @@ async def test_what_is_there_at_the_start_is_reconciled(tmp_path: Path) -> None:
         await eventually((tmp_path / "world" / "a").read_text, lambda text: text == "again")
 
 
-async def test_a_schema_is_held_to(tmp_path: Path) -> None:
+async def test_a_schema_is_enforced(tmp_path: Path) -> None:
     async with open_plane(tmp_path) as plane:
         await plane.client.create(TYPES, note_type(tmp_path))
         await eventually(lambda: plane.client.get(f"{TYPES}/note"), is_ready)

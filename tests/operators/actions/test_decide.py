@@ -46,7 +46,7 @@ def test_a_ready_resource_is_checked_for_drift_after_its_interval() -> None:
     assert parse_time(life.status.next_run or "") - life.now == timedelta(minutes=5)
 
 
-def test_drift_is_put_right_and_recorded() -> None:
+def test_drift_is_corrected_and_recorded() -> None:
     plugin = Here()
     life = lived(plugin)
     plugin.value = "tampered"

@@ -89,7 +89,7 @@ async def test_a_request_by_annotation_finds_drift(client: Client, tmp_path: Pat
         assert obj["status"]["phase"] == "ready"
 
 
-async def test_another_process_goes_on_without_doing_anything_again(client: Client, tmp_path: Path) -> None:
+async def test_another_process_continues_without_doing_anything_again(client: Client, tmp_path: Path) -> None:
     plugin = ShelfPlugin()
     for _ in range(2):
         things = Things("shelf", {}, tmp_path, shelf=plugin)

@@ -218,7 +218,7 @@ async def test_orphaned_dependents_stay_without_the_reference(world: World) -> N
     await world.owners(configmap_path("shared"), "other")
 
 
-async def test_a_foreground_deletion_goes_on_after_a_restart(data: Path) -> None:
+async def test_a_foreground_deletion_continues_after_a_restart(data: Path) -> None:
     async with open_plane(Settings(data=data, port=0)) as plane:
         world = World(plane.client)
         top = await world.configmap("top")

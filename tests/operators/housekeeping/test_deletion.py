@@ -93,7 +93,7 @@ async def test_a_finalizer_of_the_namespace_itself_outlasts_its_content(world: W
     await world.gone(path)
 
 
-async def test_a_namespace_deletion_goes_on_after_a_restart(data: Path) -> None:
+async def test_a_namespace_deletion_continues_after_a_restart(data: Path) -> None:
     async with open_plane(Settings(data=data, port=0, operators=frozenset())) as plane:
         world = World(plane.client)
         path = await world.namespace("team")
@@ -184,7 +184,7 @@ async def test_default_objects_of_flow_control_are_made_again(world: World) -> N
         await eventually(lambda path=path: _is_there(world, path))  # type: ignore[misc]
 
 
-async def test_a_certificate_that_is_changed_or_deleted_is_made_right_again(world: World) -> None:
+async def test_a_certificate_that_is_changed_or_deleted_is_restored(world: World) -> None:
     path = f"{await world.namespace('team')}/configmaps/kube-root-ca.crt"
     await eventually(lambda: _is_there(world, path))
     right = (await world.client.get(path))["data"]

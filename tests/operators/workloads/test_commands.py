@@ -132,7 +132,7 @@ def test_a_command_that_ends_again_and_again_runs_between_its_back_offs() -> Non
 @pytest.mark.parametrize(
     ("ready", "restarts", "age_s", "elapsed_s"), [(True, 0, 3.0, 3.0), (True, 2, 900.0, 20.0), (False, 2, 900.0, 25.0)]
 )
-def test_a_pod_goes_on_where_it_was_after_a_restart_of_the_plane(
+def test_a_pod_continues_where_it_was_after_a_restart_of_the_plane(
     ready: bool, restarts: int, age_s: float, elapsed_s: float
 ) -> None:
     state = {"running": {}} if ready else {"waiting": {"reason": "CrashLoopBackOff"}}

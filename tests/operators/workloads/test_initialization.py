@@ -101,7 +101,7 @@ def test_a_pod_whose_init_container_fails_says_which_ones_are_missing() -> None:
     assert shown.restarts == 1, "a Job counts them"
 
 
-def test_init_containers_go_on_where_they_were() -> None:
+def test_init_containers_continue_where_they_were() -> None:
     found = new_pod(init("a", "sleep", "5"), init("b", "false"))
     fate = fate_of(found, (), USUAL)
     shown, _ = written(found, picture_of(found, 36.0))

@@ -375,7 +375,7 @@ def test_every_schedule_that_the_server_accepts_is_kept(
     assert times(cron(schedule=schedule), NOW + timedelta(seconds=1)) == (at(due_s), at(following_s))
 
 
-def test_a_period_goes_on_from_its_last_time_and_keeps_to_the_deadline() -> None:
+def test_a_period_continues_from_its_last_time_and_keeps_to_the_deadline() -> None:
     last, late = NOW - timedelta(minutes=61), NOW + timedelta(seconds=1)
     assert times(cron(last, schedule="@every 1h"), late)[0] == last + timedelta(hours=1)
     strict = cron(last, schedule="@every 1h", startingDeadlineSeconds=30)

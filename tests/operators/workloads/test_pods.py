@@ -173,7 +173,7 @@ def test_a_loop_of_a_year_has_its_next_restart_ahead(back_off_s: float) -> None:
 
 
 @pytest.mark.parametrize("restarts", [1, 2, 6, 7, 5000])
-def test_a_pod_that_is_seen_again_goes_on_where_it_was(restarts: int) -> None:
+def test_a_pod_that_is_seen_again_continues_where_it_was(restarts: int) -> None:
     fate = Fate("crash-loop", after_s=5.0)
     found = pod(status=restarted(restarts), ready=False)
     elapsed_s = elapsed_before(found, fate)

@@ -233,7 +233,7 @@ async def test_the_same_actions_right_after_acting_back_off(shop: Shop, widgets:
         assert widgets.writer.looks["a"] <= 2 * len(widgets.writer.acts) + 1
 
 
-async def test_actions_that_bring_nothing_about_are_warned_of_once_for_as_long_as_that_goes_on(
+async def test_actions_that_bring_nothing_about_are_warned_of_once_for_as_long_as_that_continues(
     shop: Shop, widgets: Widgets, caplog: pytest.LogCaptureFixture
 ) -> None:
     def warnings() -> list[tuple[str, str]]:
@@ -283,7 +283,7 @@ async def test_a_reconciliation_never_sees_less_than_was_written(shop: Shop) -> 
         assert widgets.writer.acts == [("a", Write("hello"))]
 
 
-async def test_a_paused_object_is_left_alone_and_says_so(shop: Shop, widgets: Widgets) -> None:
+async def test_a_paused_object_is_not_reconciled_and_says_so(shop: Shop, widgets: Widgets) -> None:
     async with shop.managed(widgets):
         paused = widget("a")
         paused["metadata"]["annotations"] = {PAUSE: "true"}

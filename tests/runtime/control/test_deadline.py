@@ -20,7 +20,7 @@ async def take(limit: Deadline, seconds: float) -> str:
 
 
 @virtual_time
-async def test_a_block_that_takes_too_long_is_cut_off_and_others_go_on() -> None:
+async def test_a_block_that_takes_too_long_is_cut_off_and_others_continue() -> None:
     limit = Deadline(10.0)
     took = await asyncio.gather(*(take(limit, seconds) for seconds in (1.0, 20.0, 5.0, 11.0)))
     assert took == ["in time", "too long", "in time", "too long"]

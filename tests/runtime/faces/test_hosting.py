@@ -131,7 +131,7 @@ async def test_a_plane_serves_the_faces_of_all_its_operators(tmp_path: Path) -> 
         assert await ask(f"{face_url(plane, 'rest')}/api/v1/resource-types") == (200, "[]")
 
 
-async def test_a_plane_goes_on_without_a_face_whose_default_port_is_taken(tmp_path: Path) -> None:
+async def test_a_plane_continues_without_a_face_whose_default_port_is_taken(tmp_path: Path) -> None:
     with socket.create_server((HERE, 0)) as taken:
         port = taken.getsockname()[1]
         file = tmp_path / "taken.py"

@@ -88,7 +88,7 @@ def test_attributes_may_be_called_anything_and_come_later() -> None:
     assert spans[0].attributes == {"name": "web", "self": "it", "outcome": "decided", "actions": 2}
 
 
-def test_an_error_that_leaves_a_span_is_recorded_and_goes_on() -> None:
+def test_an_error_that_leaves_a_span_is_recorded_and_continues() -> None:
     spans = Spans()
     tracer = Tracer(spans.begin)
     with pytest.raises(ValueError, match="no such tag"), tracer.span("reconcile"), tracer.span("observe"):

@@ -56,7 +56,7 @@ def beats(first: int, last: int) -> list[Step]:
 
 
 @virtual_time
-async def test_what_was_dropped_is_found_and_mended_while_the_watch_goes_on() -> None:
+async def test_what_was_dropped_is_found_and_mended_while_the_watch_continues() -> None:
     web, old, db, kept = pod("web", 1), pod("old", 1), pod("db", 8), pod("kept", 1)
     newer = pod("web", 9)
     script = Script([*initial(1, web, old, kept), *beats(2, 99)], page(73, newer, db, kept))
@@ -133,7 +133,7 @@ async def test_events_that_come_late_after_that_change_nothing() -> None:
 
 @pytest.mark.parametrize("error", [UnavailableError("busy"), ForbiddenError("no")], ids=str)
 @virtual_time
-async def test_a_list_that_fails_is_asked_for_again_while_the_watch_goes_on(error: Exception) -> None:
+async def test_a_list_that_fails_is_asked_for_again_while_the_watch_continues(error: Exception) -> None:
     script = Script([*initial(1, pod("web", 1)), *beats(2, 99)], error, page(75, pod("db", 4)))
     compared = await compare(script)
     assert (script.forms, script.asked_at) == (["stream", *["list limit=500"] * 2], [0, 3600, 3675])
@@ -183,7 +183,7 @@ async def test_a_list_older_than_what_was_seen_is_of_a_server_put_back_and_is_th
 
 
 @virtual_time
-async def test_comparisons_go_on() -> None:
+async def test_comparisons_continue() -> None:
     lists = [page(version, pod("web", 1)) for version in (75, 145, 220)]
     script = Script([*initial(1, pod("web", 1)), *beats(2, 999)], *lists)
     compared = await compare(script, seconds=11_500)

@@ -270,7 +270,7 @@ async def test_a_list_that_outlives_its_tokens_is_asked_for_in_one_piece() -> No
     ],
 )
 @virtual_time
-async def test_a_stream_that_ends_goes_on(end: list[Step], form: str) -> None:
+async def test_a_stream_that_ends_continues(end: list[Step], form: str) -> None:
     script = Script([*initial(7, pod("web", 3)), mark(9), *end], [*initial(9, pod("web", 3)), QUIET])
     followed = await follow(script, seconds=20)
     assert script.forms == ["stream", form]
@@ -380,7 +380,7 @@ async def test_a_busy_stream_is_not_taken_for_a_silent_one() -> None:
 
 
 @virtual_time
-async def test_an_object_that_does_not_fit_is_left_out_and_the_rest_goes_on() -> None:
+async def test_an_object_that_does_not_fit_is_left_out_and_the_rest_continues() -> None:
     unreadable = encode(
         {"type": "MODIFIED", "object": {"metadata": {"name": "web", "namespace": "shop", **_V9}, "node": 1}}
     )
@@ -426,7 +426,7 @@ BUSY, GONE, ODD = UnavailableError("x"), ExpiredError("x"), ForbiddenError("x")
     ],
     ids=str,
 )
-def test_where_a_watch_goes_on_after_a_failure(phase: Phase, error: Exception | None, following: Phase) -> None:
+def test_where_a_watch_continues_after_a_failure(phase: Phase, error: Exception | None, following: Phase) -> None:
     assert after_failure(phase, error, start=Streaming()) == following
 
 

@@ -106,7 +106,7 @@ async def test_a_backup_made_while_writers_write_is_the_state_at_its_revision(
     await again.close()
 
 
-async def test_a_restored_store_goes_on_where_no_client_can_have_been(place: Place, other: Place, path: Path) -> None:
+async def test_a_restored_store_continues_where_no_client_can_have_been(place: Place, other: Place, path: Path) -> None:
     store = await place.open()
     await fill(store)
     before, seen = state_of(store), store.revision

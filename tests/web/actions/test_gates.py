@@ -131,7 +131,7 @@ async def test_each_may_do_what_is_theirs(two: Api) -> None:
             assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-async def test_a_right_is_checked_before_anything_else_of_a_body(two: Api) -> None:
+async def test_a_permission_is_checked_before_anything_else_of_a_body(two: Api) -> None:
     body = note("two", action_plugin="magic", spec={})
     assert (await two.post("/resources", body, Authorization="Bearer reader")).status == 403
     assert (await two.put("/resources/1", {"spec": {"size": 0}}, Authorization="Bearer reader")).status == 403

@@ -95,7 +95,7 @@ async def test_a_reconnecting_reader_gets_each_of_many_events_once(served: Api, 
         assert bodies(some, name) == bodies(everything, name)
 
 
-async def test_another_server_goes_on_where_one_has_ended(served: Api, client: Client) -> None:
+async def test_another_server_continues_where_one_has_ended(served: Api, client: Client) -> None:
     async with listening(served.url) as listener:
         await served.made("/resources", note("one"))
         last = (await settled(listener, "one"))[-1].id
@@ -138,7 +138,7 @@ async def test_a_server_with_stale_state_repeats_no_event(served: Api, client: C
             assert await back.silent_for(0.1)
 
 
-async def test_a_plane_that_was_restarted_goes_on_where_it_was(tmp_path: Path) -> None:
+async def test_a_plane_that_was_restarted_continues_where_it_was(tmp_path: Path) -> None:
     with up(tmp_path / "plane", "--open", "--faces-port", "0") as first:
         first.run(CREATE_TYPE)
         async with listening(first.url) as listener:

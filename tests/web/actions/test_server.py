@@ -146,7 +146,7 @@ async def test_webhooks_change_judge_and_see_the_old_one(admin: Caller, hooks: H
     assert (await admin.get(f"/resources/{number}")).body["spec"] == {"engine": "y"}
 
 
-async def test_what_a_webhook_made_is_held_to_the_schema(admin: Caller, hooks: HookServer) -> None:
+async def test_what_a_webhook_made_is_validated_by_the_schema(admin: Caller, hooks: HookServer) -> None:
     await declare_types(admin, TYPES[0])
     grow = {"name": "grow", "webhook_type": "mutating", "webhook_url": hooks.allows("/grow", add("/replicas", 99))}
     await create(admin, "/admission-webhooks", grow)

@@ -46,7 +46,7 @@ async def health(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     return (await reader.readuntil(b"\r\n\r\nOK")).splitlines()[0]
 
 
-async def test_a_new_certificate_is_shown_to_new_connections_and_old_ones_go_on(port: int, files: Path) -> None:
+async def test_a_new_certificate_is_shown_to_new_connections_and_old_ones_continue(port: int, files: Path) -> None:
     before = trusting(files)
     reader, writer = await connect(port, before)
     assert await health(reader, writer) == b"HTTP/1.1 200 OK"

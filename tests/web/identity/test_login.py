@@ -84,7 +84,7 @@ async def test_without_a_token_or_with_a_bad_one_it_is_401(nobody: Caller, admin
         assert (told.status, told.headers["WWW-Authenticate"]) == (401, "Bearer"), name
 
 
-async def test_what_the_token_says_of_rights_is_not_believed(admin: Caller, nobody: Caller, plane: Plane) -> None:
+async def test_what_the_token_says_of_permissions_is_not_believed(admin: Caller, nobody: Caller, plane: Plane) -> None:
     await admin.post("/users", {"username": "anna", "password": "anna's password"})
     claims = {"sub": "2", "username": "anna", "is_admin": True, "iat": time.time(), "exp": time.time() + 60}
     token = jwt.encode(claims, await load_key(NamespaceSecrets(plane.client, "kube-system"), {}), "HS256")

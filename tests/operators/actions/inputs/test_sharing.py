@@ -113,7 +113,7 @@ async def test_when_an_input_goes_its_resources_stay_by_default(
     await plane.become(left)
 
 
-async def test_another_process_goes_on_without_writing_anything(data: Path, tmp_path: Path, source: Served) -> None:
+async def test_another_process_continues_without_writing_anything(data: Path, tmp_path: Path, source: Served) -> None:
     source[0].body = encode([thing("a"), thing("b")])
     async with opened(data, tmp_path / "operator") as (plane, operator):
         async with operator().running():

@@ -109,7 +109,7 @@ async def test_what_is_missing_is_created_and_then_as_declared(shelf: tuple[Shel
     assert (seen.is_changed, seen.outputs) == (False, {"id": "id-1"})
 
 
-async def test_a_declared_field_that_differs_is_updated_and_others_are_left_alone(
+async def test_a_declared_field_that_differs_is_updated_and_others_are_kept(
     shelf: tuple[Shelf, str], desk: Desk
 ) -> None:
     await applied(desk, {"size": 1})

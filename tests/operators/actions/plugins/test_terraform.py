@@ -67,7 +67,7 @@ async def test_a_whole_life(tmp_path: Path) -> None:
 
 
 @needs_terraform
-async def test_an_apply_that_was_cut_off_goes_on_from_what_it_left(tmp_path: Path) -> None:
+async def test_an_apply_that_was_cut_off_continues_from_what_it_left(tmp_path: Path) -> None:
     here = desk(tmp_path)
     await plugin(here).apply(here.job({"text": "one"}, "apply"))
     here.state.data = b""

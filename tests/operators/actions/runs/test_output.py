@@ -91,7 +91,7 @@ async def shown_of(client: Client, resource: Resource) -> JsonObject:
     return spec
 
 
-async def test_it_is_written_while_the_run_goes_on_and_at_its_end(client: Client) -> None:
+async def test_it_is_written_while_the_run_continues_and_at_its_end(client: Client) -> None:
     resource = thing()
     async with publishing(client, KIND, resource, RUN, scrub=str, every_s=0.01) as own:
         own.add("one\ntw")

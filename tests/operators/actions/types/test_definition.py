@@ -52,7 +52,7 @@ def test_the_kinds_of_the_operator_are_ones_that_a_server_takes() -> None:
     assert not any(validate_crd(each.definition()) for each in KINDS)
 
 
-def test_resources_are_held_to_the_schema() -> None:
+def test_resources_are_validated_by_the_schema() -> None:
     definition = made(DATABASE)
     assert problems(definition, {"engine": "postgres", "replicas": 3}) == []
     (missing,) = problems(definition, {"replicas": 3})

@@ -197,7 +197,7 @@ async def look_until_settled(client: Client, types: list[ResourceType], going: R
 
 @pytest.mark.parametrize("is_sent", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("dies_at", range(1, 8))
-async def test_whoever_comes_after_a_crash_goes_on(started_plane: Client, dies_at: int, is_sent: bool) -> None:
+async def test_whoever_comes_after_a_crash_continues(started_plane: Client, dies_at: int, is_sent: bool) -> None:
     client = started_plane
     kit = Kit(Api(client, Path(), "default"))
     one, two = (_declared(kit.kind, version) for version in ("v1", "v2"))

@@ -241,7 +241,7 @@ LEFT = [
 
 
 @pytest.mark.parametrize(("body", "reason"), LEFT)
-def test_a_workload_may_be_left_alone(body: JsonObject | None, reason: str) -> None:
+def test_a_workload_may_stay_as_it_is(body: JsonObject | None, reason: str) -> None:
     step = step_of(plan_for(BARE, spec=ENFORCED), None if body is None else read(body), ENFORCED, now=MOMENT)
     assert isinstance(step, Skipped)
     assert step.reason == reason

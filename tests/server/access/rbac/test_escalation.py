@@ -23,11 +23,11 @@ def write(
     check_grant(Authorizer(rbac), who, kind=kind, namespace=namespace, obj=obj, old=old)
 
 
-def test_a_role_of_held_rights_may_be_written() -> None:
+def test_a_role_of_own_permissions_may_be_written() -> None:
     write(granting("User:alice", rule("*", "pods")), "ClusterRole", role("r", rule("get list", "pods")))
 
 
-def test_a_role_of_more_rights_is_forbidden_in_kubernetes_words() -> None:
+def test_a_role_of_more_permissions_is_forbidden_in_kubernetes_words() -> None:
     with pytest.raises(ForbiddenError) as refused:
         write(granting("User:alice", GET_PODS), "ClusterRole", role("r", rule("get list watch", "pods secrets")))
     assert refused.value.message == (
@@ -39,7 +39,7 @@ def test_a_role_of_more_rights_is_forbidden_in_kubernetes_words() -> None:
     )
 
 
-def test_rights_held_in_a_namespace_count_for_roles_of_that_namespace() -> None:
+def test_permissions_in_a_namespace_count_for_roles_of_that_namespace() -> None:
     rbac = granting("User:alice", GET_PODS, namespace="a")
     write(rbac, "Role", role("r", GET_PODS), namespace="a")
     with pytest.raises(ForbiddenError):
@@ -68,7 +68,7 @@ def test_an_aggregation_rule_needs_everything(new: JsonObject, old: JsonObject |
     write(granting("User:alice", rule("*", "*", groups="*"), rule("*", urls="*")), "ClusterRole", new, old=old)
 
 
-def test_a_binding_needs_the_rights_of_its_role() -> None:
+def test_a_binding_needs_the_permissions_of_its_role() -> None:
     rbac = granting("User:alice", GET_PODS)
     put(rbac, "ClusterRole", role("less", GET_PODS))
     put(rbac, "ClusterRole", role("more", rule("delete", "pods")))

@@ -280,7 +280,7 @@ def test_what_was_said_stays() -> None:
     assert (found["failurePolicy"], found["timeoutSeconds"]) == ("Ignore", 3)
 
 
-def test_a_kind_without_defaults_is_left_alone() -> None:
+def test_a_kind_without_defaults_is_unchanged() -> None:
     lease = {"metadata": {"name": "l"}, "spec": {}}
     apply_defaults("coordination.k8s.io", "Lease", lease)
     assert lease == {"metadata": {"name": "l"}, "spec": {}}

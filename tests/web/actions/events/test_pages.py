@@ -129,7 +129,7 @@ async def test_readers_see_the_types_they_may_read_and_no_configuration(client: 
         assert answer.status == 403
 
 
-async def test_rights_are_asked_again_with_each_keep_alive(client: Client) -> None:
+async def test_permissions_are_asked_again_with_each_keep_alive(client: Client) -> None:
     gate = ReaderGate()
     async with replica(client, gate=gate, keep_alive_s=0.05) as (api, _):
         await api.made("/resource-types", NOTE_TYPE)

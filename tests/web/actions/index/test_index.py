@@ -117,7 +117,7 @@ async def test_three_servers_never_give_one_number_twice(client: Client, index: 
         assert len({each["metadata"]["labels"][ID] for each in items}) == 20
 
 
-async def test_numbers_go_on_where_the_counters_were_lost(client: Client, index: ResourceIndex) -> None:
+async def test_numbers_continue_where_the_counters_were_lost(client: Client, index: ResourceIndex) -> None:
     await create(client, "one")
     await eventually(lambda: names(index) == ["one"])
     await client.delete(CONFIG_MAP.path("default", COUNTERS))

@@ -62,7 +62,7 @@ async def test_a_resource_is_declared_kept_and_reported(notes: Api, shelf: World
     assert (await notes.get("/resources/1/outputs")).body == {"outputs": {"place": "one"}}
 
 
-async def test_names_are_held_to_the_rule(notes: Api) -> None:
+async def test_names_are_validated(notes: Api) -> None:
     for name in ("a", "my-cluster", "x" * 63):
         assert (await notes.post("/resources", note(name))).status == 201, name
     for name in ("", "x" * 64, "MyCluster", "-x", "x-", "a.b", "ä", "name\n"):

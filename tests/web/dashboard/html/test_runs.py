@@ -46,7 +46,7 @@ def test_fewer_than_two_runs_and_unreadable_times_are_not_drawn() -> None:
     assert run_chart([ended(0), Run("later", 1.0, "good", "success", "manual", "#x")]) is None
 
 
-def test_phases_last_until_the_next_one_and_the_last_goes_on() -> None:
+def test_phases_last_until_the_next_one_and_the_last_continues() -> None:
     found = (Phase("Planned", "2026-11-17T10:00:00Z"), Phase("Started", "2026-11-17T10:00:02.500000Z"))
     assert [each.text for each in Document(str(el("main", phases(found)))).all("li")] == [
         "Planned 10:00:00.000 UTC 2.5 s",

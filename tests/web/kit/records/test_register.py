@@ -112,7 +112,7 @@ async def test_a_number_that_an_older_record_has_is_replaced(roles: Register[Rol
     assert found.name == older.name
 
 
-async def test_numbers_go_on_where_the_counter_was_lost(roles: Register[Role], plane: Plane) -> None:
+async def test_numbers_continue_where_the_counter_was_lost(roles: Register[Role], plane: Plane) -> None:
     await plane.client.create(PATH, declared("known", **{ID: "41"}))
     await eventually(lambda: roles.find(41))
     assert await roles.take_number() == 42
