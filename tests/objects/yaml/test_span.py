@@ -71,6 +71,7 @@ def test_a_scalar_is_found_with_its_line_and_quotes() -> None:
     assert (span.line, span.text, span.style, FILE[span.start : span.end]) == (4, "front", '"', '"front"')
 
 
+_TWICE = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 41))
 SHARED: dict[str, tuple[str, Path, str]] = {
     "an anchor": ("a: &x old\nb: *x\n", ("a",), "a: &x new\nb: *x\n"),
     "an alias": ("a: &x 'old'\nb: *x\n", ("b",), "a: &x 'new'\nb: *x\n"),
@@ -79,6 +80,10 @@ SHARED: dict[str, tuple[str, Path, str]] = {
     "the first of merged ones": (
         *("a: &x {c: old}\nb: &y {c: no}\nd: {<<: [*x, *y]}\n", ("d", "c")),
         "a: &x {c: new}\nb: &y {c: no}\nd: {<<: [*x, *y]}\n",
+    ),
+    "behind maps that merge the one before twice": (
+        *(f"{_TWICE}b: &b {{c: old}}\nd: {{<<: [*a40, *b]}}\n", ("d", "c")),
+        f"{_TWICE}b: &b {{c: new}}\nd: {{<<: [*a40, *b]}}\n",
     ),
     "an anchor that was defined again": ("a: &x no\nb: &x old\nc: *x\n", ("c",), "a: &x no\nb: &x new\nc: *x\n"),
     "a tag of a text": ("a: !!str old # x\n", ("a",), "a: !!str new # x\n"),
@@ -122,6 +127,8 @@ def test_what_cannot_be_edited_alone_is_refused(whole: str, path: Path, told: st
 def test_what_is_not_yaml_is_refused_as_by_the_reader(whole: str) -> None:
     with pytest.raises(yaml.YamlError):
         replace_scalar(whole.encode(errors="surrogateescape"), ("a",), "new")
+    with pytest.raises(yaml.YamlError):
+        replace_scalar("a: 1".encode("utf-16"), ("a",), "new")
 
 
 def test_a_key_is_named_as_the_reader_names_it() -> None:
