@@ -17,10 +17,11 @@ import secrets
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from homeostat.external.addresses import RefusedAddressError
 from homeostat.external.dial import open_stream
@@ -57,8 +58,7 @@ _MOST_ENTRIES: Final = 100_000
 _MOST_FIRST: Final = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(msgspec.Struct, frozen=True):
     url: str
     tls: ssl.SSLContext | None = None
     """Other trusted authorities than the system's."""

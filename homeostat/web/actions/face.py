@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 from homeostat.client.base import Client
 from homeostat.edge.request import Request
@@ -25,21 +26,20 @@ LARGEST_PART: Final = 1 << 20
 """The limit for a spec or a configuration, in bytes of JSON."""
 
 
-@dataclass(slots=True)
-class Face:
+class Face(msgspec.Struct):
     client: Client
     namespace: str
     index: ResourceIndex
     ids: Ids
     gate: Gate
     plugins: Plugins
-    hooks: Hooks = field(default_factory=NoHooks)
+    hooks: Hooks = msgspec.field(default_factory=NoHooks)
     identity: Callable[[], str] = lambda: ""
     """Returns the identity of this process in leader election."""
     leases: str = ""
     """The namespace of the leases; empty if this process leads without leader election."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    walks: Walks = field(default_factory=Walks)
+    walks: Walks = msgspec.field(default_factory=Walks)
     """For searches among all resources."""
 
     async def ready(self) -> None:

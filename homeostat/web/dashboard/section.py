@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+
+import msgspec
 
 from homeostat.client.base import Client
 from homeostat.runtime.background import background
@@ -42,8 +43,7 @@ class HiddenSectionError(RefusalError):
         self.grants = grants
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(msgspec.Struct, frozen=True, kw_only=True):
     purpose: str = ""
     """What it is for, in a sentence: shown on Home as long as nothing is declared."""
     title: str
@@ -54,14 +54,14 @@ class Section:
     """Pages by path."""
     pages: tuple[tuple[str, str], ...] = ()
     """Titles and paths of further pages that the palette finds."""
-    forms: Mapping[str, Effect] = field(default_factory=dict)
+    forms: Mapping[str, Effect] = msgspec.field(default_factory=dict)
     report: Callable[[Visit], Awaitable[Report | None]] | None = None
     """What it contributes to Home (`home/report.py`); None if it has no objects. It is called every few seconds, so it
     counts from a watch (`run`) or reads a page, and never all objects.
     """
     groups: tuple[str, ...] = ()
     """The API groups of its objects: Home shows their Events."""
-    triggers: Triggers = field(default_factory=dict)
+    triggers: Triggers = msgspec.field(default_factory=dict)
     """How its objects are reconciled now (`trigger.py`)."""
     summary: Callable[[Visit], Awaitable[Node]] | None = None
     """Further parts of Home, below the reports of all sections."""
@@ -77,7 +77,7 @@ class Section:
     """Runs as long as the dashboard is served: the watches of its pages, for instance."""
     largest_form: int = FORM_BYTES
     """The largest body of its forms, in bytes."""
-    most_fields: Mapping[str, int] = field(default_factory=dict)
+    most_fields: Mapping[str, int] = msgspec.field(default_factory=dict)
     """How many fields a form may have, by path, where it needs more than others."""
     is_for_administrators: bool = False
     questions: tuple[Question, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from homeostat.client.base import Client
 from homeostat.runtime.cache.informer import Informers
@@ -30,8 +30,7 @@ class Role(Record, frozen=True, kw_only=True):
         return numbered(self.spec.permissions)
 
 
-@dataclass(frozen=True, slots=True)
-class Registers:
+class Registers(msgspec.Struct, frozen=True):
     users: Register[User]
     roles: Register[Role]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
+
+import msgspec
 
 from homeostat.client.base import Client
 from homeostat.edge.request import Request
@@ -26,8 +27,7 @@ _RIGHTS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _VERBS: Final[dict[Operation, str]] = {"CREATE": "create", "READ": "get", "UPDATE": "update", "DELETE": "delete"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kinds:
+class Kinds(msgspec.Struct, frozen=True, kw_only=True):
     """Maps types and permissions of an HTTP app to kinds and verbs of the Kubernetes API."""
 
     of_type: Callable[[str, str], tuple[str, str]]

@@ -15,8 +15,9 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from homeostat.web.kit.refusal import RefusalError
 
@@ -32,8 +33,7 @@ _LONGEST_WAIT_S = 10.0
 _BUSY_HEADERS = (("Retry-After", "5"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True):
     """The cost of one hash: 128 * r * 2**log_n bytes of memory, passed p times."""
 
     log_n: int = 15

@@ -12,8 +12,9 @@ LDAP_ALLOW_PLAIN   1 sends passwords unencrypted to a directory on another machi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from homeostat.external.environment import SettingError, number
 from homeostat.external.ldap.client import Entry, LdapError, Server, open_ldap
@@ -27,11 +28,10 @@ _DEFAULT_FILTER: Final = "(objectClass=inetOrgPerson)"
 _MOST_SECONDS: Final = 10**7
 
 
-@dataclass(frozen=True, slots=True)
-class LdapDirectory:
+class LdapDirectory(msgspec.Struct, frozen=True):
     server: Server
     base: str
-    reader: BasicAuth = BasicAuth("", "")  # noqa: RUF009 - it is frozen
+    reader: BasicAuth = BasicAuth("", "")
     """The account that searches; anonymous without a name."""
     wanted: str = _DEFAULT_FILTER
     username: str = "uid"

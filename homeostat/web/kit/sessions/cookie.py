@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hmac
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -23,8 +22,7 @@ _leads_out = re.compile(r"//|(?:\.|%2e){2}", re.IGNORECASE).search
 _is_below = re.compile(r"(?:[/?][A-Za-z0-9/?&=%._~+-]*)?").fullmatch
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCookie:
+class SessionCookie(msgspec.Struct, frozen=True):
     """The cookie of the pages below a path. `purpose` separates their form proofs from those of other apps."""
 
     root: str

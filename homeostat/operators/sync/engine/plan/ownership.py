@@ -7,8 +7,9 @@ protected may be deleted, and never more at once than the limit allows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.paths.glob import matches
@@ -18,8 +19,7 @@ FEW: Final = 5
 """So many deletions are allowed whatever their share."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """The most deletions of one sync, by number and by share of what we own; None for no limit."""
 
     most: int | None = None
