@@ -22,7 +22,7 @@ from homeostat.cli.operators.deploy.tls import TlsFiles
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.operators.catalog import OURS
-from homeostat.web.admission.certificates import Certificates, renew_certificate
+from homeostat.web.certificates.authority import Certificates, renew_certificate
 from tests.packaging.charting import CHART, Helm, HelmError, all_of, one, open_helm
 from tools.build_cluster import KUBERNETES
 from tools.generate_manifests import stale_files

@@ -19,11 +19,11 @@ from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.policy.api import DEVOPS_POLICY, KINDS
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
-from homeostat.web.admission.certificates import make_certificates
 from homeostat.web.admission.metrics import AdmissionMetrics
-from homeostat.web.admission.renewal import Renewal
-from homeostat.web.admission.tls import FileCertificate
 from homeostat.web.admission.webhook import serve_admission
+from homeostat.web.certificates.authority import make_certificates
+from homeostat.web.certificates.files import FileCertificate
+from homeostat.web.certificates.renewal import Renewal
 from tests.operators.policy.worlds import container
 
 DENYING: JsonObject = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from homeostat.cli.webhook.storage import DirectoryStorage
     from homeostat.client.endpoint.endpoint import Endpoint
     from homeostat.operators.policy.admission.webhook_configuration import FailurePolicy
-    from homeostat.web.admission.tls import FileCertificate
+    from homeostat.web.certificates.files import FileCertificate
 
 _STOP_WITHIN_S = 12.0
 _SERVICE = "kube-devops-webhook"
@@ -63,7 +63,7 @@ def serve(
     from homeostat.cli.console.logs import set_up_logging
     from homeostat.cli.webhook.storage import DirectoryStorage
     from homeostat.edge.loop import run
-    from homeostat.web.admission.tls import CertificateError, FileCertificate
+    from homeostat.web.certificates.files import CertificateError, FileCertificate
 
     host, port = read_address(addr, option="--addr")
     place = (

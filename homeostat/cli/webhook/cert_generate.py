@@ -48,7 +48,7 @@ def certificate_command(service: str, namespace: str) -> click.Command:
 
 def _generate(service_name: str, namespace: str, output_dir: Path, addresses: tuple[str, ...], days: int) -> None:
     from homeostat.server.pki.private_file import write_private
-    from homeostat.web.admission.certificates import AddressError, make_certificates
+    from homeostat.web.certificates.authority import AddressError, make_certificates
 
     now, life = datetime.now(UTC), timedelta(days=days)
     try:

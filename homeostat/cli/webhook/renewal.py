@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from homeostat.cli.webhook.storage import DirectoryStorage
     from homeostat.client.base import Client
     from homeostat.runtime.control.recorder import Recorder
-    from homeostat.web.admission.renewal import Renewal
-    from homeostat.web.admission.tls import FileCertificate
+    from homeostat.web.certificates.files import FileCertificate
+    from homeostat.web.certificates.renewal import Renewal
 
 
 def read_secret_name(text: str, *, option: str) -> tuple[str, str]:
@@ -26,7 +26,7 @@ def renewal_of(
     client: Client, certificate: FileCertificate, place: tuple[str, str] | DirectoryStorage, recorder: Recorder
 ) -> Renewal:
     """Files without the key of their authority are not renewed; their expiry is reported."""
-    from homeostat.web.admission.renewal import Renewal, SecretStorage, event_report
+    from homeostat.web.certificates.renewal import Renewal, SecretStorage, event_report
 
     def served() -> bytes:
         return certificate.certificate

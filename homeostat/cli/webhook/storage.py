@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from homeostat.web.admission.certificates import Certificates
-from homeostat.web.admission.renewal import Stored
+from homeostat.web.certificates.authority import Certificates
+from homeostat.web.certificates.renewal import Stored
 
 AUTHORITY, AUTHORITY_KEY = "ca.crt", "ca.key"
 

@@ -34,7 +34,7 @@ async def check_webhooks(client: Client) -> Sequence[Finding]:
 
 
 def _webhook(name: str, hook: JsonObject) -> Finding:
-    from homeostat.web.admission.certificates import RenewalError, validity_of
+    from homeostat.web.certificates.authority import RenewalError, validity_of
 
     check, failure = f"webhook {name}", hook.get("failurePolicy", "Fail")
     try:

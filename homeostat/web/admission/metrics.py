@@ -16,7 +16,7 @@ from homeostat.operators.policy.engine.check import CHECKS
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from homeostat.web.admission.renewal import Renewal
+    from homeostat.web.certificates.renewal import Renewal
 
 _BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
@@ -71,26 +71,6 @@ class AdmissionMetrics:
             "webhook_stalled_policies", "Invalid policies, which deny nothing", value=self._count_stalled()
         )
         if self.renewal is not None:
+            from homeostat.web.certificates.metrics import CertificateMetrics
+
             yield from CertificateMetrics(self.renewal, prefix="webhook_certificate").collect()
-
-
-class CertificateMetrics:
-    """Of a served certificate; the names of its metrics start with the prefix."""
-
-    def __init__(self, renewal: Renewal, *, prefix: str) -> None:
-        self._renewal, self._prefix = renewal, prefix
-
-    def collect(self) -> Iterator[Metric]:
-        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
-
-        renewal, prefix = self._renewal, self._prefix
-        for name, text, time in (
-            ("start_timestamp_seconds", "When the served certificate became valid", renewal.starts),
-            ("expiry_timestamp_seconds", "When the served certificate expires", renewal.expires),
-        ):
-            yield GaugeMetricFamily(f"{prefix}_{name}", text, value=time.timestamp())
-        for name, text, count in (
-            ("renewals_total", "Renewals of the certificate", renewal.renewals),
-            ("renewal_failures_total", "Failed renewals of the certificate", renewal.failures),
-        ):
-            yield CounterMetricFamily(f"{prefix}_{name}", text, value=count)

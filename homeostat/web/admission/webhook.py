@@ -41,8 +41,8 @@ from homeostat.runtime.cache.informer import Informers
 from homeostat.runtime.telemetry.metrics import Metrics
 from homeostat.web.admission.metrics import AdmissionMetrics
 from homeostat.web.admission.policies import ActivePolicies
-from homeostat.web.admission.renewal import Renewal
-from homeostat.web.admission.tls import FileCertificate
+from homeostat.web.certificates.files import FileCertificate
+from homeostat.web.certificates.renewal import Renewal
 from homeostat.web.kit.large_body import LARGE_BYTES
 
 GRACE_S = 5.0

@@ -15,7 +15,7 @@ import pytest
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
-from homeostat.web.admission.certificates import make_certificates
+from homeostat.web.certificates.authority import make_certificates
 from tests.cli.applying import apply
 from tests.cli.running import Cli
 from tests.cluster.fixtures import Api

@@ -95,8 +95,8 @@ GROUPS = {
         (f"{HERE}/test_document.py", "test_an_unknown_bundle_lists_the_known_ones"),
     ),
     "17 certificates": (
-        ("web/admission/test_certificates.py", "test_three_pem_files_for_one_service"),
-        ("web/admission/test_certificates.py", "test_what_is_no_address_is_refused"),
+        ("web/certificates/test_authority.py", "test_three_pem_files_for_one_service"),
+        ("web/certificates/test_authority.py", "test_what_is_no_address_is_refused"),
     ),
     "18 beyond the original": (
         (CHANGES, "test_a_pod_that_is_created_or_deleted_changes_the_status_at_once"),

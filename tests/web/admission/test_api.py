@@ -16,8 +16,8 @@ from homeostat.operators.policy.admission.webhook_configuration import webhook_c
 from homeostat.operators.policy.api import KINDS
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
-from homeostat.web.admission.tls import FileCertificate
 from homeostat.web.admission.webhook import serve_admission
+from homeostat.web.certificates.files import FileCertificate
 from tests.cluster.fixtures import Api
 from tests.operators.policy.worlds import container
 from tests.web.reviewing import BARE, DENYING, GOOD, Webhook, pod, trusting, write_certificates

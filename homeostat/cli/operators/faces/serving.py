@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from homeostat.runtime.faces.face import Face, Figures, Surroundings
     from homeostat.runtime.faces.hosting import ServedFace
     from homeostat.runtime.telemetry.metrics import Metrics
-    from homeostat.web.admission.tls import FileCertificate
+    from homeostat.web.certificates.files import FileCertificate
 
 log = logging.getLogger(__name__)
 _ADDRESSES: Final = 2
@@ -68,7 +68,7 @@ async def _renew(
     from homeostat.cli.webhook.renewal import renewal_of
     from homeostat.cli.webhook.storage import DirectoryStorage
     from homeostat.runtime.control.recorder import Recorder
-    from homeostat.web.admission.metrics import CertificateMetrics
+    from homeostat.web.certificates.metrics import CertificateMetrics
 
     assert faces.files is not None
     recorder = Recorder(client, "homeostat-faces")
@@ -108,7 +108,7 @@ def _port_lines(url: str, pages: list[tuple[str, str]]) -> str:
 
 
 def _certificate(files: tuple[Path, Path] | None) -> FileCertificate | None:
-    from homeostat.web.admission.tls import CertificateError, FileCertificate
+    from homeostat.web.certificates.files import CertificateError, FileCertificate
 
     if files is None:
         return None

@@ -59,8 +59,3 @@ def webhook_configuration(
             }
         ],
     }
-
-
-def service_names(service: str, namespace: str) -> tuple[str, str]:
-    """The DNS names in the certificate of the webhook."""
-    return f"{service}.{namespace}.svc", f"{service}.{namespace}.svc.cluster.local"

@@ -22,7 +22,7 @@ from homeostat.operators.policy.admission.review import (
     judge,
     read_request,
 )
-from homeostat.operators.policy.admission.webhook_configuration import service_names, webhook_configuration
+from homeostat.operators.policy.admission.webhook_configuration import webhook_configuration
 from homeostat.operators.policy.spec import (
     Admission,
     DefaultProbe,
@@ -346,4 +346,3 @@ def test_a_server_takes_the_configuration_of_the_webhook() -> None:
     schema = builtin_schema("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
     assert Validator(schema).check(body) == []
     assert unknown_fields(body, schema) == []
-    assert service_names("hook", "ops") == ("hook.ops.svc", "hook.ops.svc.cluster.local")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Never
 
 from homeostat.edge.tls.context import server_context
-from homeostat.web.admission.certificates import RenewalError, validity_of
+from homeostat.web.certificates.authority import RenewalError, validity_of
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ConflictError
 from homeostat.objects.kind import SECRET
 from homeostat.runtime.control.recorder import About, EventType, Recorder
-from homeostat.web.admission.certificates import Certificates, RenewalError, renew_certificate, validity_of
+from homeostat.web.certificates.authority import Certificates, RenewalError, renew_certificate, validity_of
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Certificates for the admission webhook, in PEM: an authority for this purpose only, and the server's certificate.
+"""Certificates of faces and admission webhooks, in PEM: an authority for this purpose only, and the leaf of a server.
 
 The authority is valid for ten years. Its key is kept beside the certificate, so that a new certificate can be signed
 before the old one expires, without a new authority in the webhook configuration.
@@ -17,12 +17,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from homeostat.edge.tls.certificates import Signer, Subject, Validity, name_of, sign_authority, sign_leaf
-from homeostat.operators.policy.admission.webhook_configuration import service_names
 
 AUTHORITY_NAME: Final = "kube-devops-webhook-ca"
 ORGANIZATION: Final = "kube-devops"
 AUTHORITY_LIFE: Final = timedelta(days=3650)
 _LONGEST_NAME = 64
+
+
+def service_names(service: str, namespace: str) -> tuple[str, str]:
+    """The DNS names of a Service, for its certificate."""
+    return f"{service}.{namespace}.svc", f"{service}.{namespace}.svc.cluster.local"
 
 
 class AddressError(ValueError):

@@ -12,8 +12,8 @@ import pytest
 
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
-from homeostat.web.admission.tls import CertificateError, FileCertificate
 from homeostat.web.admission.webhook import serve_admission
+from homeostat.web.certificates.files import CertificateError, FileCertificate
 from tests.web.reviewing import trusting, write_certificates
 
 

@@ -20,7 +20,8 @@ from homeostat.plane import Plane
 from homeostat.runtime.control.recorder import Recorder
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
-from homeostat.web.admission.certificates import (
+from homeostat.web.admission.webhook import serve_admission
+from homeostat.web.certificates.authority import (
     AUTHORITY_LIFE,
     Certificates,
     RenewalError,
@@ -28,10 +29,9 @@ from homeostat.web.admission.certificates import (
     renew_certificate,
     validity_of,
 )
-from homeostat.web.admission.renewal import Renewal, SecretStorage, Stored, event_report
-from homeostat.web.admission.tls import FileCertificate
-from homeostat.web.admission.webhook import serve_admission
-from tests.web.admission.test_tls import is_trusted
+from homeostat.web.certificates.files import FileCertificate
+from homeostat.web.certificates.renewal import Renewal, SecretStorage, Stored, event_report
+from tests.web.certificates.test_files import is_trusted
 from tests.web.reviewing import trusting
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)

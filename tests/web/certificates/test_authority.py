@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import NameOID
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from homeostat.web.admission.certificates import AddressError, make_certificates
+from homeostat.web.certificates.authority import AddressError, make_certificates
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 LIFE = timedelta(days=30)
