@@ -10,7 +10,7 @@ import pytest
 
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.admission.plugins import quota
-from homeostat.server.kinds.builtins.checks.core import CHECKS
+from homeostat.server.kinds.builtins.checks.quota import CHECKS
 from tests.api.conftest import MERGE_PATCH, Api
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -263,6 +263,15 @@ def _definition() -> JsonObject:
     return definition
 
 
+_LIMIT = {
+    "type": "Container",
+    "max": {"cpu": "2"},
+    "min": {"cpu": "1"},
+    "default": {"cpu": "2"},
+    "defaultRequest": {"cpu": "1"},
+    "maxLimitRequestRatio": {"cpu": "2"},
+}
+
 FAMILIES = {
     "Pod": Family(f"{NS}/pods", api("Pod", "v1", "m", spec=_POD), _PODS),
     "Deployment": Family(
@@ -484,5 +493,61 @@ FAMILIES = {
                 )
             ),
         ],
+    ),
+    "ServiceAccount": Family(
+        f"{NS}/serviceaccounts",
+        api("ServiceAccount", "v1", "m", imagePullSecrets=[{"name": "s"}]),
+        [("imagePullSecrets/0/name", "A B")],
+    ),
+    "LimitRange": Family(
+        f"{NS}/limitranges",
+        api("LimitRange", "v1", "m", spec={"limits": [_LIMIT]}),
+        [
+            ("spec/limits/0/type", "Bogus"),
+            ("spec/limits/0/type", "Pod"),
+            ("spec/limits/0/type", "PersistentVolumeClaim"),
+            ("spec/limits/0/max/bogus", "1"),
+            ("spec/limits/0/max/storage", "1"),
+            ("spec/limits/0/max/cpu", "1500m"),
+            ("spec/limits/0/min/cpu", "3"),
+            ("spec/limits/0/maxLimitRequestRatio/cpu", "500m"),
+            ("spec/limits/0/maxLimitRequestRatio/cpu", "9"),
+        ],
+    ),
+    "ResourceQuota": Family(
+        f"{NS}/resourcequotas",
+        api("ResourceQuota", "v1", "m", spec={"hard": {"pods": "1"}, "scopes": ["NotTerminating"]}),
+        [
+            ("metadata", {}),
+            ("spec/hard/bogus", "1"),
+            ("spec/hard/storage", "1"),
+            ("spec/hard/requests.storage", "1"),
+            ("spec/hard/hugepages-2Mi", "1"),
+        ],
+    ),
+    "EndpointSlice": Family(
+        "/apis/discovery.k8s.io/v1/namespaces/diff/endpointslices",
+        api("EndpointSlice", "discovery.k8s.io/v1", "m", addressType="IPv4", endpoints=[{"addresses": ["10.1.2.3"]}]),
+        [
+            ("endpoints/0/addresses", ["2001:db8::1"]),
+            ("endpoints/0/hostname", "a.b"),
+            ("endpoints/0/nodeName", "A"),
+            ("endpoints/0/hints", {"forZones": [{"name": "a b"}, {"name": "z"}, {"name": "z"}]}),
+            ("ports", [{"port": 80, "appProtocol": "a b"}]),
+        ],
+    ),
+    "Endpoints": Family(
+        f"{NS}/endpoints",
+        api("Endpoints", "v1", "m", subsets=[{"addresses": [{"ip": "10.1.2.3"}], "ports": [{"port": 80}]}]),
+        [
+            ("subsets/0/addresses/0/hostname", "a.b"),
+            ("subsets/0/addresses/0/nodeName", "A"),
+            ("subsets/0/ports/0/appProtocol", "a b"),
+        ],
+    ),
+    "RuntimeClass": Family(
+        "/apis/node.k8s.io/v1/runtimeclasses",
+        api("RuntimeClass", "node.k8s.io/v1", "m", handler="h"),
+        [("overhead", {"podFixed": {"bogus": "1", "hugepages-2Mi": "3"}})],
     ),
 }

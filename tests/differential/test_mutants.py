@@ -14,6 +14,7 @@ from tests.differential.step import Step, account
 pytestmark = pytest.mark.cluster
 _PREPARED = [Step("namespace", "POST", "/api/v1/namespaces", {"metadata": {"name": "diff"}}), account("diff")]
 _NOT_COMPARED = (
+    ".ports: missing",
     ".finalizers",
     ".serviceName: missing",
     "controller-uid",

@@ -98,7 +98,7 @@ class Quotas:
         """Set the status of a quota that is written. In place. A new one counts itself, though it is not stored yet."""
         spec = struct(quota, "spec")
         used = await _count(call, spec)
-        if call.store.get(Key(RESOURCE, call.namespace, quota["metadata"]["name"])) is None:
+        if call.store.get(Key(RESOURCE, call.namespace, quota["metadata"].get("name", ""))) is None:
             names = limited_names(RESOURCE, amounts_of(struct(spec, "hard")))
             used = total([used, _usage(spec, RESOURCE, quota, names)])
         quota["status"] = {

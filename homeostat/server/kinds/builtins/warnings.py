@@ -185,6 +185,11 @@ def _plain_workload_warnings(obj: JsonObject, old: JsonObject | None) -> Iterato
         yield from _template_warnings(spec, "spec.template.spec")
 
 
+def _pod_template_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    if (spec := struct(obj, "template", "spec")) != struct(old or {}, "template", "spec"):
+        yield from _template_warnings(spec, "template.spec")
+
+
 def _service_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
     spec = struct(obj, "spec")
     if old is not None and struct(old, "spec") == spec:
@@ -228,6 +233,7 @@ def _account_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
 
 _WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Iterator[str]]] = {
     ("", "Pod"): _pod_warnings,
+    ("", "PodTemplate"): _pod_template_warnings,
     ("", "ReplicationController"): _workload_warnings,
     ("apps", "Deployment"): _workload_warnings,
     ("apps", "ReplicaSet"): _workload_warnings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, unsupported
-from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, path_segment, qualified_name
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, label_value, path_segment, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.objects.names import check_labels
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
@@ -171,8 +171,7 @@ def _check_ports(spec: JsonObject, kind: str) -> list[Cause]:
         causes += check_port(integer(port, "port"), f"{at}.port")
         causes += check_protocol(port, at)
         causes += check_port_or_name(port.get("targetPort", 0), f"{at}.targetPort")
-        if isinstance(protocol := port.get("appProtocol"), str):
-            causes += check_text(protocol, f"{at}.appProtocol", qualified_name)
+        causes += _check_app_protocol(port, at)
         if kind == "ClusterIP" and integer(port, "nodePort"):
             causes.append(forbidden(f"{at}.nodePort", "may not be used when `type` is 'ClusterIP'"))
         number = (text(port, "protocol"), integer(port, "port"))
@@ -215,12 +214,46 @@ def _check_endpoints(obj: JsonObject) -> list[Cause]:
         for name in ("addresses", "notReadyAddresses"):
             for each, address in numbered(subset, name, at):
                 causes += check_address(text(address, "ip"), f"{each}.ip")
-        names: set[str] = set()
+                causes += _check_host(address, each)
         for each, port in numbered(subset, "ports", at):
-            causes += _check_port_name(port, each, names, needs_name=len(items(subset, "ports")) > 1)
+            causes += _check_port_name(port, each, set(), needs_name=len(items(subset, "ports")) > 1)
             causes += check_port(integer(port, "port"), f"{each}.port")
-            causes += check_protocol(port, each)
+            causes += check_protocol(port, each) + _check_app_protocol(port, each)
     return causes
+
+
+def _check_family(address: str, kind: str, path: str) -> list[Cause]:
+    """Kubernetes leaves out the index."""
+    is_v6 = ":" in address
+    if kind not in ("IPv4", "IPv6") or not _is_address(address) or is_v6 == (kind == "IPv6"):
+        return []
+    return [invalid(path, address, f"must be an {kind} address")]
+
+
+def _check_host(endpoint: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    for name, rule in (("hostname", dns1123_label), ("nodeName", dns1123_subdomain)):
+        if value := text(endpoint, name):
+            causes += check_text(value, f"{path}.{name}", rule)
+    return causes
+
+
+def _check_hints(hints: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    for member, rule in (("forZones", label_value), ("forNodes", dns1123_subdomain)):
+        names: set[str] = set()
+        for at, each in numbered(hints, member, path):
+            name = text(each, "name")
+            causes += check_text(name, f"{at}.name", rule)
+            if name in names:
+                causes.append(duplicate(f"{at}.name", name))
+            names.add(name)
+    return causes
+
+
+def _check_app_protocol(port: JsonObject, path: str) -> list[Cause]:
+    name = port.get("appProtocol")
+    return check_text(name, f"{path}.appProtocol", qualified_name) if isinstance(name, str) else []
 
 
 def _check_endpoint_slice(obj: JsonObject) -> list[Cause]:
@@ -242,8 +275,11 @@ def _check_endpoint_slice(obj: JsonObject) -> list[Cause]:
             causes.append(Cause("FieldValueTooMany", message, f"{at}.addresses"))
         for index, address in enumerate(addresses):
             path = f"{at}.addresses[{index}]"
-            is_name = kind == "FQDN"
-            causes += check_text(address, path, dns1123_subdomain) if is_name else check_address(address, path)
+            if kind == "FQDN":
+                causes += check_text(address, path, dns1123_subdomain)
+            else:
+                causes += check_address(address, path) + _check_family(address, kind, f"{at}.addresses")
+        causes += _check_host(endpoint, at) + _check_hints(struct(endpoint, "hints"), f"{at}.hints")
     return causes + _check_slice_ports(obj)
 
 
@@ -257,7 +293,7 @@ def _check_slice_ports(obj: JsonObject) -> list[Cause]:
         if name in names:
             causes.append(duplicate(f"{at}.name", name))
         names.add(name)
-        causes += check_protocol(port, at)
+        causes += check_protocol(port, at) + _check_app_protocol(port, at)
     return causes
 
 

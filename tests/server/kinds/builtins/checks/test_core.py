@@ -62,7 +62,7 @@ from tests.server.kinds.builtins.manifests import ABSENT, GOOD, STORAGE, default
             "LimitRange",
             "spec.limits.0.min",
             {"cpu": "3"},
-            'spec.limits[0].min[cpu]: Invalid value: "3": min value 3 is greater than default request value 2',
+            'spec.limits[0].min[cpu]: Invalid value: "3": min value 3 is greater than max value 2',
         ),
         (
             "",

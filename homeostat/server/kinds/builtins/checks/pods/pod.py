@@ -8,20 +8,20 @@ from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, requi
 from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import check_annotations, check_labels
-from homeostat.server.kinds.builtins.checks.hosts import check_hosts
 from homeostat.server.kinds.builtins.checks.pods.affinity import EFFECTS, check_placement
 from homeostat.server.kinds.builtins.checks.pods.container import (
     Surroundings,
     check_containers,
     check_ephemeral_containers,
 )
+from homeostat.server.kinds.builtins.checks.pods.hosts import check_hosts
 from homeostat.server.kinds.builtins.checks.pods.resources import check_pod_resources, check_resources
 from homeostat.server.kinds.builtins.checks.pods.security import check_pod_security
 from homeostat.server.kinds.builtins.checks.pods.system import check_host_users, check_system
 from homeostat.server.kinds.builtins.checks.pods.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
 from homeostat.server.kinds.builtins.mirror import check_mirror
-from homeostat.server.kinds.builtins.value import check_choice, check_quantities, check_required, check_text, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_required, check_text, is_integer
 
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
@@ -203,7 +203,7 @@ def check_new_pod(obj: JsonObject) -> list[Cause]:
 
 def _check_runtime_class(obj: JsonObject) -> list[Cause]:
     causes = check_text(text(obj, "handler"), "handler", dns1123_label)
-    causes += check_quantities(struct(obj, "overhead", "podFixed"), "overhead.limits")
+    causes += check_resources({"limits": struct(obj, "overhead", "podFixed")}, "overhead")
     scheduling = struct(obj, "scheduling")
     causes += check_labels(scheduling.get("nodeSelector"), "scheduling.nodeSelector")
     causes += _check_tolerations(scheduling, "scheduling.tolerations")

@@ -38,15 +38,20 @@ def _check_request(name: str, wanted: Quantity | None, limit: Quantity | None, p
     if wanted is None:
         return []
     if limit is None:
-        is_needed = name.startswith(_PAGES) or _is_extended(name)
+        is_needed = not is_overcommitted(name)
         told = "Limit must be set for non overcommitable resources"
         return [required(f"{path}.limits", told)] if is_needed else []
-    if (name.startswith(_PAGES) or _is_extended(name)) and wanted != limit:
+    if not is_overcommitted(name) and wanted != limit:
         return [invalid(f"{path}.requests", str(wanted), f"must be equal to {name} limit of {limit}")]
     if wanted > limit:
         message = f"must be less than or equal to {name} limit of {limit}"
         return [invalid(f"{path}.requests", str(wanted), message)]
     return []
+
+
+def is_overcommitted(name: str) -> bool:
+    """Whether more of it may be limited than is requested."""
+    return not name.startswith(_PAGES) and not _is_extended(name)
 
 
 def _is_extended(name: str) -> bool:

@@ -1,0 +1,197 @@
+"""What ResourceQuotas and LimitRanges may look like."""
+
+from __future__ import annotations
+
+from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
+from homeostat.objects.identifiers import qualified_name
+from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.quantity import Quantity
+from homeostat.server.kinds.builtins.checks.pods.resources import check_resource_name, is_overcommitted
+from homeostat.server.kinds.builtins.members import numbered, strings, struct, text
+from homeostat.server.kinds.builtins.value import check_quantity, check_text, quantity_of
+
+_OPPOSITES = (frozenset({"BestEffort", "NotBestEffort"}), frozenset({"Terminating", "NotTerminating"}))
+_CLASSES = frozenset({"PriorityClass", "VolumeAttributesClass"})
+_SCOPES = _CLASSES.union({"CrossNamespacePodAffinity"}, *_OPPOSITES)
+_ONLY_EXISTS = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+    "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
+_OF_PODS = frozenset({"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"})
+_OF_CLAIMS = frozenset({"persistentvolumeclaims", "requests.storage"})
+_STANDARD = (
+    _OF_PODS
+    | _OF_CLAIMS
+    | {"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "resourcequotas", "services"}
+    | {"replicationcontrollers", "secrets", "configmaps", "services.nodeports", "services.loadbalancers"}
+)
+"""The names that a scope has to suit; others, such as `count/deployments.apps`, are not checked."""
+_SUITABLE = dict.fromkeys(_SCOPES, _OF_PODS) | {"BestEffort": {"pods"}, "VolumeAttributesClass": _OF_CLAIMS}
+_PAGES = ("hugepages-", "requests.hugepages-")
+_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
+_NO_STANDARD = "must be a standard resource type or fully qualified"
+
+
+def _is_standard(name: str) -> bool:
+    return name in _STANDARD or name.startswith(_PAGES)
+
+
+def _check_name(name: str, path: str) -> list[Cause]:
+    """The name of any resource."""
+    if causes := check_text(name, path, qualified_name):
+        return causes
+    is_known = "/" in name or name == "storage" or name in _STANDARD or name.startswith(_PAGES[0])
+    return [] if is_known else [invalid(path, name, _NO_STANDARD)]
+
+
+def _check_quota_name(name: str, path: str) -> list[Cause]:
+    causes = check_text(name, path, qualified_name)
+    if not causes and "/" not in name and name != "storage" and not _is_standard(name):
+        causes.append(invalid(path, name, _NO_STANDARD))
+    if "/" not in name and not _is_standard(name):
+        causes.append(invalid(path, name, "must be a standard resource for quota"))
+    return causes
+
+
+def _check_resource_quota(obj: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    spec = struct(obj, "spec")
+    for name, value in struct(spec, "hard").items():
+        at = f"spec.hard[{name}]"
+        causes += _check_quota_name(name, at) + check_quantity(value, at)
+    for member in ("hard", "used"):
+        for name, value in struct(obj, "status", member).items():
+            causes += check_quantity(value, f"status.{member}[{name}]")
+    scopes = strings(spec, "scopes")
+    for scope in scopes:
+        if scope not in _SCOPES:
+            causes.append(invalid("spec.scopes", scopes, "unsupported scope"))
+        causes += _check_suitable(spec, scope, "spec.scopes", scopes)
+    causes += _check_scope_conflicts(scopes, "spec.scopes")
+    selector = struct(spec, "scopeSelector")
+    path = "spec.scopeSelector.matchExpressions"
+    for _, each in numbered(selector, "matchExpressions", "spec.scopeSelector"):
+        causes += _check_scope_expression(spec, each, path)
+    names = [text(each, "scopeName") for _, each in numbered(selector, "matchExpressions", "")]
+    return causes + _check_scope_conflicts(names, path)
+
+
+def _check_scope_conflicts(scopes: list[str], path: str) -> list[Cause]:
+    return [invalid(path, scopes, "conflicting scopes") for pair in _OPPOSITES if pair.issubset(scopes)]
+
+
+def _check_suitable(spec: JsonObject, scope: str, path: str, given: Json) -> list[Cause]:
+    suitable = _SUITABLE.get(scope, _STANDARD)
+    unsuitable = [name for name in struct(spec, "hard") if _is_standard(name) and name not in suitable]
+    return [invalid(path, given, "unsupported scope applied to resource") for _ in unsuitable]
+
+
+def _check_scope_expression(spec: JsonObject, expression: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    scope, operator, values = text(expression, "scopeName"), text(expression, "operator"), strings(expression, "values")
+    if scope not in _SCOPES:
+        causes.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
+    causes += _check_suitable(spec, scope, path, spec.get("scopeSelector"))
+    if scope in _SCOPES - _CLASSES and operator != "Exists":
+        causes.append(invalid(f"{path}.operator", operator, _ONLY_EXISTS))
+    if operator in ("In", "NotIn"):
+        if not values:
+            causes.append(
+                required(
+                    f"{path}.values", "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                )
+            )
+    elif operator not in ("Exists", "DoesNotExist"):
+        causes.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    elif values:
+        causes.append(
+            invalid(
+                f"{path}.values",
+                values,
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+            )
+        )
+    return causes
+
+
+def _check_limit_range(obj: JsonObject) -> list[Cause]:
+    causes: list[Cause] = []
+    kinds: set[str] = set()
+    for at, limit in numbered(struct(obj, "spec"), "limits", "spec"):
+        kind = text(limit, "type")
+        causes += _check_type(kind, f"{at}.type")
+        if kind in kinds:
+            causes.append(duplicate(f"{at}.type", kind))
+        kinds.add(kind)
+        causes += _check_limit(limit, kind, at)
+    return causes
+
+
+def _check_type(kind: str, path: str) -> list[Cause]:
+    if causes := check_text(kind, path, qualified_name):
+        return causes
+    told = "must be a standard limit type or fully qualified"
+    return [] if "/" in kind or kind in _TYPES else [invalid(path, kind, told)]
+
+
+def _check_limit(limit: JsonObject, kind: str, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    check = check_resource_name if kind in ("Pod", "Container") else _check_name
+    for member in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
+        amounts = struct(limit, member)
+        if kind == "Pod" and member.startswith("default"):
+            told = "may not be specified when `type` is 'Pod'"
+            causes += [forbidden(f"{path}.{member}", told)] if amounts else []
+            continue
+        for name in amounts:
+            causes += check(name, f"{path}.{member}[{name}]")
+    if kind == "PersistentVolumeClaim" and not any("storage" in struct(limit, each) for each in ("min", "max")):
+        told = "either minimum or maximum storage value is required, but neither was provided"
+        causes.append(required(f"{path}.limits", told))
+    return causes + _check_order(limit, path, is_pod=kind == "Pod") + _check_ratios(limit, path)
+
+
+_ORDER = (
+    ("min", "max", "min", "min", "max"),
+    ("min", "defaultRequest", "defaultRequest", "min", "default request"),
+    ("defaultRequest", "max", "defaultRequest", "default request", "max"),
+    ("defaultRequest", "default", "defaultRequest", "default request", "default limit"),
+    ("min", "default", "default", "min", "default"),
+    ("default", "max", "default", "default", "max"),
+)
+"""Which amounts must not exceed which, whose fault it is otherwise, and the words for both."""
+
+
+def _check_order(limit: JsonObject, path: str, *, is_pod: bool) -> list[Cause]:
+    causes: list[Cause] = []
+    for low, high, told, small_word, large_word in _ORDER:
+        if is_pod and (low, high) != ("min", "max"):
+            continue
+        for name, value in struct(limit, low).items():
+            small, large = quantity_of(value), quantity_of(struct(limit, high).get(name))
+            if small is not None and large is not None and small > large:
+                message = f"{small_word} value {small} is greater than {large_word} value {large}"
+                causes.append(invalid(f"{path}.{told}[{name}]", str(small), message))
+    for name, value in struct(limit, "default").items():
+        whole, asked = quantity_of(value), quantity_of(struct(limit, "defaultRequest").get(name))
+        if whole is not None and asked is not None and whole != asked and not (is_pod or is_overcommitted(name)):
+            message = f"default value {whole} must equal to defaultRequest value {asked} in {name}"
+            causes.append(invalid(f"{path}.defaultRequest[{name}]", str(asked), message))
+    return causes
+
+
+def _check_ratios(limit: JsonObject, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    for name, value in struct(limit, "maxLimitRequestRatio").items():
+        ratio, at = quantity_of(value), f"{path}.maxLimitRequestRatio[{name}]"
+        if ratio is None:
+            continue
+        if ratio < Quantity.parse("1"):
+            causes.append(invalid(at, str(ratio), f"ratio {ratio} is less than 1"))
+        low, high = quantity_of(struct(limit, "min").get(name)), quantity_of(struct(limit, "max").get(name))
+        if low is not None and high is not None and ratio.nanos * low.nanos > high.nanos * Quantity.parse("1").nanos:
+            causes.append(invalid(at, str(ratio), f"ratio {ratio} is greater than max/min"))
+    return causes
+
+
+CHECKS = {("", "ResourceQuota"): _check_resource_quota, ("", "LimitRange"): _check_limit_range}
