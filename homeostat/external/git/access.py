@@ -132,7 +132,10 @@ def check_remote(remote: Remote, protocols: Collection[str] = PROTOCOLS) -> str:
 
 
 def _check_url(url: str) -> str:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise GitAddressError("the repository's URL is invalid; write https://host/path") from error
     if not parts.netloc and parts.scheme != "file":
         raise GitAddressError("the repository's URL has no host; write https://host/path")
     if parts.password or (parts.username and parts.scheme != "ssh"):

@@ -173,6 +173,7 @@ async def test_a_server_that_is_not_there_is_unreachable(open_git: Open) -> None
         ("-v@host:x", "has no host"),
         ("git://host/x", 'protocol "git"'),
         ("https://host/x\n", "control character"),
+        ("https://[::1/x", "URL is invalid"),
     ],
 )
 def test_urls_that_are_refused(url: str, told: str) -> None:

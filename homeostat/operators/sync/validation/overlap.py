@@ -42,8 +42,11 @@ def sharing(policy: SyncPolicy, others: Iterable[SyncPolicy], environment: Mappi
 
 
 def server_url(url: str) -> str:
-    """The form in which base URLs are compared."""
-    parts = urlsplit(url.strip().rstrip("/"))
+    """The form in which base URLs are compared; an invalid one equals only itself."""
+    try:
+        parts = urlsplit(url.strip().rstrip("/"))
+    except ValueError:
+        return url
     return f"{parts.scheme.lower()}://{parts.netloc.rpartition('@')[2].lower()}{parts.path}"
 
 

@@ -6,6 +6,7 @@ variables of the environment are replaced first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
@@ -73,9 +74,13 @@ def _http_url(field: str, text: str) -> Iterator[Cause]:
 def _is_http(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def _has_user(url: str) -> bool:
+    return "@" in re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
 
 
 def _exactly_one(field: str, **given: object) -> Iterator[Cause]:
@@ -100,7 +105,7 @@ def _proxy(field: str, proxy: Proxy | None) -> Iterator[Cause]:
     for name, url in (("httpURL", proxy.http_url), ("httpsURL", proxy.https_url)):
         if url:
             yield from _http_url(f"{field}.{name}", url)
-            if proxy.auth is not None and "@" in urlsplit(url).netloc:
+            if proxy.auth is not None and _has_user(url):
                 yield forbidden(f"{field}.auth", "must not be set together with credentials in the URL")
 
 
@@ -122,7 +127,7 @@ def _git(git: Git) -> Iterator[Cause]:
     is_ssh = git.url.startswith(("ssh://", "git@"))
     if not is_ssh and not _is_http(git.url):
         yield invalid("spec.git.url", git.url, "must be http(s)://host/path, ssh://host/path or git@host:path")
-    if "@" in (urlsplit(git.url).netloc if "://" in git.url and not is_ssh else ""):
+    if not is_ssh and _has_user(git.url):
         yield forbidden("spec.git.url", "must not contain credentials; use spec.git.auth.tokenRef")
     if git.auth is not None:
         yield from _git_auth(git.auth, is_ssh=is_ssh)

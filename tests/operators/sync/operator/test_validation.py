@@ -89,6 +89,16 @@ INVALID = {
         repository(git={**GIT, "url": "https://u:p@example.org/a.git"}),
         "spec.git.url",
     ),
+    "a git host without its bracket": (
+        RepositorySpec,
+        repository(git={**GIT, "url": "https://[::1/a.git"}),
+        "spec.git.url",
+    ),
+    "a git proxy without its bracket": (
+        RepositorySpec,
+        repository(git={**GIT, "proxy": {"httpURL": "http://[::1/", "auth": {"usernameRef": KEY, "passwordRef": KEY}}}),
+        "spec.git.proxy.httpURL",
+    ),
     "two storages": (
         RepositorySpec,
         repository(storage={**CLAIM, "pvc": {"accessModes": ["ReadWriteOnce"], "requests": {"storage": "1Gi"}}}),
@@ -107,6 +117,7 @@ INVALID = {
         "spec.http.requestThrottling.queueSize",
     ),
     "no URL": (ServerSpec, server(baseURL="api.example.org"), "spec.http.baseURL"),
+    "a port that is none": (ServerSpec, server(baseURL="https://a:99999/"), "spec.http.baseURL"),
     "a bundle of this machine": (
         ServerSpec,
         {**server(), "metadata": {"bundle": "/etc/passwd"}},
