@@ -21,7 +21,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import SELF, User
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.large_calls import MOST_BYTES
+from homeostat.server.request.large_calls import MOST_BYTES, LargeCalls
 from homeostat.server.request.negotiate import Representation
 from homeostat.server.request.offload import LARGE_BYTES, offloaded
 from homeostat.server.request.paths import ObjectPath
@@ -107,6 +107,30 @@ async def test_large_calls_of_a_user_wait_until_the_ones_before_them_are_over(pl
     may_end.set()
     assert [each.status for each in await asyncio.gather(*calls[1:])] == [200] * 11
     assert started == {"jane": 4, "joe": 4, SELF.name: 4}
+
+
+async def test_a_call_that_is_cancelled_while_another_begins_leaves_the_limit_of_that_one() -> None:
+    calls, is_over, started = LargeCalls(10), [asyncio.Event() for _ in range(4)], list[int]()
+
+    async def call(number: int) -> None:
+        async with calls.started("jane", 10):
+            started.append(number)
+            await is_over[number].wait()
+
+    tasks = [asyncio.create_task(call(number)) for number in (0, 1)]
+    await asyncio.sleep(0)
+    is_over[0].set()
+    tasks.append(asyncio.create_task(call(2)))
+    tasks[1].cancel()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    tasks.append(asyncio.create_task(call(3)))
+    await asyncio.sleep(0)
+    assert started == [0, 2]
+    is_over[2].set()
+    is_over[3].set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert started == [0, 2, 3]
 
 
 BODIES = {
