@@ -97,6 +97,13 @@ POD = "spec.template.spec"
         (
             "batch",
             "Job",
+            "spec",
+            {"completionMode": "Indexed", "completions": -1},
+            "spec.completions: Invalid value: -1: must be greater than or equal to 0",
+        ),
+        (
+            "batch",
+            "Job",
             f"{POD}.restartPolicy",
             "Always",
             'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',

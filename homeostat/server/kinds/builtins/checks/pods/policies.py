@@ -44,7 +44,7 @@ def _check_indexed(spec: JsonObject, path: str) -> list[Cause]:
     if integer(spec, "parallelism") > _MOST_INDEXES:
         message = f"must be less than or equal to {_MOST_INDEXES} when completion mode is Indexed"
         causes.append(invalid(f"{path}.parallelism", spec["parallelism"], message))
-    if integer(spec, "maxFailedIndexes") > integer(spec, "completions"):
+    if spec.get("maxFailedIndexes") is not None and integer(spec, "maxFailedIndexes") > integer(spec, "completions"):
         message = "must be less than or equal to completions"
         causes.append(invalid(f"{path}.maxFailedIndexes", spec["maxFailedIndexes"], message))
     return causes
