@@ -10,7 +10,7 @@ WORKERS := $(shell expr 5 \* $(CORES) / 2)
 # Python keeps what it compiled, whatever the caller's environment says: the tests start thousands of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up demo setup dev check style types imports format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock dist image-check sbom clean
+.PHONY: help up demo setup dev check style types imports format test test-fast docs cluster kubectl gitea vault programs servers browser bench lock dist image-check matrix sbom clean
 
 help: ## Show what can be done here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ dist: dev ## Build a wheel and a source distribution into dist
 
 image-check: dev ## Build the image with buildah, start it and use it: some minutes, as root (BASE=... is its base image)
 	$(BIN)/python -m tools.check_image $(BASE)
+
+matrix: dev ## Run tests with each Python, PostgreSQL and kubectl that is here, and write what passed (VERSIONS='Python helm' runs some)
+	$(BIN)/python -m tools.support_matrix $(VERSIONS)
 
 sbom: dev ## Write the bill of materials of the locked dependencies to dist/sbom.json (CycloneDX)
 	@mkdir -p dist

@@ -50,14 +50,26 @@ class MissingPostgresError(MissingProgramError):
 @cache
 def find_programs() -> Path:
     """The folder of `initdb`, `postgres` and `pg_isready`."""
-    if named := os.environ.get("HOMEOSTAT_TEST_POSTGRES"):
-        return Path(named)
-    found = [each for each in _candidates() if (each / "initdb").exists() and _is_open(each)]
+    if (named := _named()) is not None:
+        return named
+    found = find_all_programs()
     if not found:
         raise MissingPostgresError(
             "no PostgreSQL: put postgres on PATH, or make dev in a folder that other users may enter"
         )
     return next((each for each in found if version_of(each) >= _WANTED), found[0])
+
+
+def find_all_programs() -> list[Path]:
+    """The folders of all servers that there are."""
+    named = _named()
+    found = [*_candidates(), *([named] if named is not None else [])]
+    return [each for each in found if (each / "initdb").exists() and _is_open(each)]
+
+
+def _named() -> Path | None:
+    named = os.environ.get("HOMEOSTAT_TEST_POSTGRES")
+    return Path(named) if named else None
 
 
 def _candidates() -> Iterator[Path]:

@@ -5,11 +5,13 @@
 Into `.cache/cluster/<versions>`; what is there already is kept. The first build takes four minutes on two cores
 and the time to fetch the sources; later ones, in a fresh clone too, some seconds, for Go keeps both in caches of its
 own. Exits with `UNAVAILABLE` where this machine cannot build them: there is no Go, or no module proxy.
+HOMEOSTAT_TEST_KUBERNETES names another version of Kubernetes, here and for the tests.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +22,7 @@ from pathlib import Path
 from tools.provision import CACHE as ALL
 from tools.provision import UnavailableError, fetch_with, provide
 
-KUBERNETES = "1.34.4"
+KUBERNETES = os.environ.get("HOMEOSTAT_TEST_KUBERNETES", "1.34.4")
 ETCD = "3.6.16"
 CACHE = ALL / "cluster" / f"kubernetes-{KUBERNETES}-etcd-{ETCD}"
 SOURCES = Path(__file__).parent / "cluster"
@@ -40,6 +42,13 @@ class Program:
 
 def is_built() -> bool:
     return all((CACHE / each.name).exists() for each in PROGRAMS)
+
+
+def built_versions() -> list[str]:
+    """Of Kubernetes."""
+    suffix = f"-etcd-{ETCD}"
+    built = (each.parent.name for each in CACHE.parent.glob(f"kubernetes-*{suffix}/apiserver"))
+    return sorted(each.removeprefix("kubernetes-").removesuffix(suffix) for each in built)
 
 
 def build(program: Program) -> Path:

@@ -25,6 +25,7 @@ from tests.postgres import find_programs, version_of
 from tools.build_cluster import KUBERNETES
 from tools.build_kubectl import MINORS
 from tools.build_programs import HELM
+from tools.support_matrix import PAGE, read_record, table
 from tools.write_sbom import bill_of_materials
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,14 @@ def test_the_table_of_supported_versions_is_that_of_the_code_and_of_the_tests() 
 
 
 def test_the_table_names_the_postgresql_that_these_tests_use() -> None:
-    assert f"{version_of(find_programs())} by all tests" in supported()["PostgreSQL"][1]
+    assert str(version_of(find_programs())) == supported()["PostgreSQL"][1]
+
+
+def test_the_table_of_what_passed_is_that_of_the_record() -> None:
+    record = read_record()
+    assert table(record) in PAGE.read_text(), "run: make matrix"
+    tested = {(each.what, each.version) for each in record}
+    assert tested >= {("Kubernetes", KUBERNETES), ("helm", HELM), *(("kubectl", each) for each in MINORS)}
 
 
 def test_the_changelog_has_an_entry_of_this_version() -> None:
