@@ -107,6 +107,7 @@ async def check_operators(site: Site, admin: str) -> None:
     assert "over 5 min" in page.text
     assert "1 failing object" in page.text
     assert "<script>" not in page.source
+    assert "No resource was reconciled yet." in (await site.open("/runs", Cookie=admin)).text
     empty = await site.open("/policies", Cookie=admin)
     assert "/dashboard/objects/create?group=devops.stochastic.io&amp;plural=devopspolicies" in empty.source
     assert "homeostat crds images" in (await site.open("/operators/images", Cookie=admin)).text
