@@ -87,8 +87,11 @@ _TEXTS = ["x"] * 3000
         ({"items": {"allOf": [{"minLength": each + 2} for each in _WIDE]}}, _TEXTS),
         ({"items": {"enum": [*_WIDE]}}, _TEXTS),
         ({"items": {"pattern": "(a?){1000}b"}}, ["a" * 100_000] * 20),
+        ({"allOf": [{"uniqueItems": True}] * 3000}, list(range(1000))),
+        ({"allOf": [{"format": "iri"}] * 3000}, "a:" + "x" * 100_000),
+        ({"items": {"dependentRequired": {f"a{at}": ["b"] for at in range(5000)}}}, [{}] * 1000),
     ],
-    ids=["anyOf", "allOf", "enum", "long texts"],
+    ids=["anyOf", "allOf", "enum", "long texts", "unique items", "formats", "dependencies"],
 )
 def test_a_wide_schema_for_many_values_is_refused_at_once(schema: dict[str, Any], value: Any) -> None:
     (violation,) = compile_schema(json.dumps(schema).encode()).violations(value)

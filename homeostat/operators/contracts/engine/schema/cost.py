@@ -36,6 +36,10 @@ _HERE_MANY: Final = ("allOf", "anyOf", "oneOf")
 _HERE_NAMED: Final = ("dependentSchemas", "dependencies")
 _ALL_ITEMS: Final = ("items", "additionalItems", "contains", "unevaluatedItems")
 _ALL_MEMBERS: Final = ("additionalProperties", "unevaluatedProperties")
+_COMPARED: Final = ("enum", "const", "required", "dependentRequired")
+"""Keywords that are compared with a value part by part."""
+_WALKED: Final = ("uniqueItems", "format")
+"""Keywords that read all of a value."""
 _is_index = re.compile("[0-9]{1,9}").fullmatch
 _repetitions = re.compile(r"\{[0-9,]*?([0-9]{1,4})\}").findall
 
@@ -105,8 +109,9 @@ class SchemaCost:
 
     def _own(self, node: JsonObject, value: Json, size: int) -> tuple[int, int]:
         """What a subschema without those in it takes, and what its errors take."""
-        known = sum(_size(node[word], self._sizes) for word in ("enum", "const", "required") if word in node)
+        known = sum(_size(node[word], self._sizes) for word in _COMPARED if word in node)
         steps = 1 + known + (len(self._sizes) * size if any(word.startswith("unevaluated") for word in node) else 0)
+        steps += size if any(word in node for word in _WALKED) else 0
         for pattern in _patterns(node):
             weight = self._weights[pattern]
             for text in value if isinstance(value, dict) else (value,):

@@ -22,7 +22,7 @@ MAX_VIOLATIONS: Final = 200
 _MOST_OPTIONS: Final = 20
 _MOST_LISTED: Final = 20_000
 """Values of a document whose violations of our own schemas are listed."""
-_TOO_MUCH: Final = "the schema makes too much work for this document; use fewer alternatives and references"
+_TOO_MUCH: Final = "the schema makes too much work for this document; use fewer values, alternatives or references"
 _NOT_LISTED: Final = "the document does not match the schema, and both are too large to say where"
 
 
