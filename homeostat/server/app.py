@@ -42,7 +42,6 @@ from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.impersonation import impersonation
 from homeostat.server.access.nodes.identity import NODE_PREFIX
 from homeostat.server.access.reviews import Reviews
-from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.tokens.service_account import LIBRARY, may_be_signed
 from homeostat.server.access.user import OPEN, User
 from homeostat.server.flow_control.classifier import Classifier, Flow
@@ -65,7 +64,7 @@ from homeostat.server.verbs.delete import delete, delete_collection
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.list import list_objects
 from homeostat.server.verbs.patch import patch
-from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS
+from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS, has_subresource
 from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
 from homeostat.server.view.answer import one, require_acceptable, warning_headers
@@ -264,7 +263,7 @@ class App(msgspec.Struct):
         kind = self.backend.registry.find(path.group, path.version, path.plural)
         if kind is None or (path.namespace and not kind.namespaced):
             raise NotFoundError("the server could not find the requested resource")
-        if path.subresource and not _has(kind, path.subresource):
+        if path.subresource and not has_subresource(kind, path.subresource):
             raise NotFoundError("the server could not find the requested resource")
         is_known = (path.subresource, verb) in SUBRESOURCE_VERBS if path.subresource else verb in kind.verbs
         if not is_known or (verb == "create" and path.name and not path.subresource):
@@ -373,23 +372,6 @@ class App(msgspec.Struct):
         # A user may have tens of thousands of rules.
         is_long = call.kind.kind == "SelfSubjectRulesReview"
         return one(call, await in_thread(answer, user=call.user.name) if is_long else answer(), status=201)
-
-
-def _has(kind: Kind, subresource: str) -> bool:
-    match subresource:
-        case "status":
-            return kind.has_status
-        case "scale":
-            return kind.scale is not None
-        case "finalize":
-            return kind.kind == "Namespace" and not kind.group
-        case "approval":
-            return kind.group_resource == REQUESTS
-        case "token":
-            return kind.kind == "ServiceAccount" and not kind.group
-        case "eviction" | "binding" | "ephemeralcontainers" | "resize":
-            return kind.kind == "Pod" and not kind.group
-    return False
 
 
 def refusal(error: ApiError, request: Request | None = None) -> Reply:

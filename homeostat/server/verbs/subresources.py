@@ -5,9 +5,11 @@ from __future__ import annotations
 from homeostat.edge.imports import import_in_thread
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, encode, type_name
+from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.tokens.request import DEFAULT_LIFE_S
 from homeostat.server.access.tokens.service_account import LIBRARY
 from homeostat.server.kinds.builtins.members import struct
+from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.body import conform, parse_body
 from homeostat.server.request.call import Answer, Call, Verb
 from homeostat.server.request.offload import offloaded
@@ -22,6 +24,23 @@ from homeostat.server.write.change import change
 
 _CLAIMS = ("name", "uid", "resourceVersion")
 """Metadata of the body that must match the stored object."""
+
+
+def has_subresource(kind: Kind, subresource: str) -> bool:
+    match subresource:
+        case "status":
+            return kind.has_status
+        case "scale":
+            return kind.scale is not None
+        case "finalize":
+            return kind.kind == "Namespace" and not kind.group
+        case "approval":
+            return kind.group_resource == REQUESTS
+        case "token":
+            return kind.kind == "ServiceAccount" and not kind.group
+        case "eviction" | "binding" | "ephemeralcontainers" | "resize":
+            return kind.kind == "Pod" and not kind.group
+    return False
 
 
 @offloaded
