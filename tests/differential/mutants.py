@@ -551,3 +551,64 @@ FAMILIES = {
         [("overhead", {"podFixed": {"bogus": "1", "hugepages-2Mi": "3"}})],
     ),
 }
+
+
+_GATED: JsonObject = {
+    "automountServiceAccountToken": False,
+    "containers": [{"name": "main", "image": "nginx:1"}],
+    "schedulingGates": [{"name": "a.b/c"}],
+    "nodeSelector": {"a": "b"},
+    "affinity": {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [_TERM]}},
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": _SELECTOR, "topologyKey": "zone"}]
+        },
+    },
+}
+_TERMS = f"{_NODES}/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms"
+_MORE = {"key": "c", "operator": "Exists"}
+_BALANCED: JsonObject = {"type": "LoadBalancer", "ports": [{"port": 80}], "loadBalancerClass": "a.b/c"}
+_OUTSIDE: JsonObject = {
+    "accessModes": ["ReadWriteOnce"],
+    "capacity": {"storage": "1Gi"},
+    "csi": {"driver": "d.example.com", "volumeHandle": "h"},
+    "nodeAffinity": {"required": {"nodeSelectorTerms": [_TERM]}},
+}
+
+CHANGES = {
+    "Pod": Family(
+        f"{NS}/pods",
+        api("Pod", "v1", "changed", spec=_GATED),
+        [
+            ("spec/schedulingGates", []),
+            ("spec/schedulingGates/1", {"name": "d"}),
+            ("spec/nodeSelector/c", "d"),
+            ("spec/nodeSelector/a", "c"),
+            ("spec/nodeSelector", ...),
+            (f"{_TERMS}/1", _TERM),
+            (f"{_TERMS}/0/matchExpressions/1", _MORE),
+            (f"{_TERMS}/0/matchExpressions/0", _MORE),
+            ("spec/affinity/podAffinity", ...),
+        ],
+    ),
+    "Service": Family(
+        f"{NS}/services",
+        api("Service", "v1", "changed", spec=_BALANCED),
+        [("spec/loadBalancerClass", "d.e/f"), ("spec/loadBalancerClass", ...)],
+    ),
+    "PersistentVolumeClaim": Family(
+        f"{NS}/persistentvolumeclaims",
+        api("PersistentVolumeClaim", "v1", "changed", spec=_CLAIM),
+        [("spec/volumeAttributesClassName", "gold"), ("spec/volumeName", "v")],
+    ),
+    "PersistentVolume": Family(
+        "/api/v1/persistentvolumes",
+        api("PersistentVolume", "v1", "changed", spec=_OUTSIDE),
+        [
+            ("spec/nodeAffinity", ...),
+            ("spec/csi/controllerExpandSecretRef", {"name": "s", "namespace": "n"}),
+            ("spec/csi/nodePublishSecretRef", {"name": "s", "namespace": "n"}),
+        ],
+    ),
+}
+"""Objects that exist, and what an update may make of them."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.differential.compare import Answer, Conversation, differences
-from tests.differential.mutants import FAMILIES, mutated
+from tests.differential.mutants import CHANGES, FAMILIES, mutated
 from tests.differential.reasons import is_allowed
 from tests.differential.step import Step, account
 
@@ -56,4 +56,19 @@ def test_a_mutant_is_judged_as_by_kubernetes(kind: str, servers: tuple[Conversat
             wrong[name] = _said(mine), _said(theirs)
         elif mine.status == 201 and (left := _left(mine.body, theirs.body)):
             wrong[name] = left
+    assert wrong == {}, "\n".join(f"{name}: {each}" for name, each in wrong.items())
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_change_is_judged_as_by_kubernetes(kind: str, servers: tuple[Conversation, Conversation]) -> None:
+    """What may not change is told alone here; a real server adds what else is wrong."""
+    collection, base, mutants = CHANGES[kind]
+    for server in servers:
+        assert server.say(Step("base", "POST", collection, base)).status == 201
+    wrong: dict[str, Any] = {}
+    for path, value in mutants:
+        step = Step(path, "PUT", f"{collection}/changed?dryRun=All", mutated(base, path, value))
+        mine, theirs = (_said(server.say(step)) for server in servers)
+        if mine[:2] != theirs[:2] or not set(mine[2]) <= set(theirs[2]):
+            wrong[f"{path}={'absent' if value is ... else value}"] = mine, theirs
     assert wrong == {}, "\n".join(f"{name}: {each}" for name, each in wrong.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from homeostat.objects.errors import Cause, forbidden, invalid
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import IMMUTABLE
 from homeostat.server.kinds.builtins.immutable.equality import immutable, is_same, only
 from homeostat.server.kinds.builtins.members import strings, struct, structs, text
@@ -116,12 +116,18 @@ def secret(new: JsonObject, old: JsonObject) -> list[Cause]:
 
 
 def service(new: JsonObject, old: JsonObject) -> list[Cause]:
-    """The cluster address may not change, unless the type becomes ExternalName, nor the port of health checks."""
+    """The cluster address may not change, unless the type becomes ExternalName, nor the port of health checks and the
+    class of a load balancer.
+    """
     after, before = struct(new, "spec"), struct(old, "spec")
     if all(_is_checked_on_nodes(each) for each in (after, before)):
         port, former = after.get("healthCheckNodePort"), before.get("healthCheckNodePort")
         if former and port != former:
             return [forbidden("spec.healthCheckNodePort", IMMUTABLE)]
+    if text(after, "type") == text(before, "type") == "LoadBalancer":
+        name, former = after.get("loadBalancerClass"), before.get("loadBalancerClass")
+        if name != former:
+            return [invalid("spec.loadBalancerClass", name, "may not change once set")]
     given, had = text(after, "clusterIP"), text(before, "clusterIP")
     if text(after, "type") == "ExternalName" or text(before, "type") == "ExternalName":
         return []
@@ -141,10 +147,10 @@ _CLAIM_SAID = (
 
 def claim(new: JsonObject, old: JsonObject) -> list[Cause]:
     after, before = struct(new, "spec"), struct(old, "spec")
-    free = {"volumeAttributesClassName"}
+    free: set[str] = set()
     is_bound = text(struct(old, "status"), "phase") == "Bound"
     if is_bound:
-        free.add("resources")
+        free |= {"resources", "volumeAttributesClassName"}
     # Binding a claim to its volume is the only change allowed.
     if not text(before, "volumeName"):
         free.add("volumeName")
@@ -175,13 +181,45 @@ VOLUME_FIELDS = frozenset(
 
 
 def volume(new: JsonObject, old: JsonObject) -> list[Cause]:
-    before = {name: value for name, value in struct(old, "spec").items() if name not in VOLUME_FIELDS}
-    after = {name: value for name, value in struct(new, "spec").items() if name not in VOLUME_FIELDS}
     causes = immutable(new, old, "volumeMode")
-    if not is_same(after, before):
+    reach, former = (struct(each, "spec").get("nodeAffinity") for each in (new, old))
+    if former is not None and not is_same(_renamed(reach), _renamed(former)):
+        message = f"{IMMUTABLE}, except for updating from beta label to GA"
+        causes.append(invalid("nodeAffinity", reach, message))
+    has_secret = struct(old, "spec", "csi").get("controllerExpandSecretRef") is not None
+    if not is_same(_source(new, keeps_secret=has_secret), _source(old, keeps_secret=has_secret)):
         message = "spec.persistentvolumesource is immutable after creation"
         causes.append(forbidden("spec.persistentvolumesource", message))
     return causes
+
+
+def _source(obj: JsonObject, *, keeps_secret: bool) -> JsonObject:
+    """The source of a volume, without the secret that may be added."""
+    source = {name: value for name, value in struct(obj, "spec").items() if name not in VOLUME_FIELDS}
+    if keeps_secret or not isinstance(csi := source.get("csi"), dict):
+        return source
+    return {**source, "csi": {name: value for name, value in csi.items() if name != "controllerExpandSecretRef"}}
+
+
+_LABELS = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+}
+
+
+def _renamed(affinity: Json) -> Json:
+    """With the names that labels of Nodes have today."""
+    match affinity:
+        case dict():
+            renamed = {name: _renamed(value) for name, value in affinity.items()}
+            key = renamed.get("key")
+            return {**renamed, "key": _LABELS[key]} if isinstance(key, str) and key in _LABELS else renamed
+        case list():
+            return [_renamed(each) for each in affinity]
+    return affinity
 
 
 def storage_class(new: JsonObject, old: JsonObject) -> list[Cause]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.immutable.equality import is_same
+from homeostat.server.kinds.builtins.immutable.gated_pod import check_gates, check_selective, fixed_affinity
 from homeostat.server.kinds.builtins.members import integer, items, struct
 from homeostat.server.kinds.builtins.mirror import check_mirror_update
 from homeostat.server.kinds.builtins.value import is_integer
@@ -15,9 +16,9 @@ _SAID = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _LISTS = ("containers", "initContainers")
-_FREE = frozenset({*_LISTS, "activeDeadlineSeconds", "tolerations"})
+_FREE = frozenset({*_LISTS, "activeDeadlineSeconds", "tolerations", "schedulingGates"})
 # What may change while the pod waits at its scheduling gates.
-_GATED = frozenset({"nodeSelector", "affinity", "schedulingGates"})
+_GATED = frozenset({"nodeSelector", "affinity"})
 
 
 def check_pod_update(new: JsonObject, old: JsonObject) -> list[Cause]:
@@ -26,8 +27,13 @@ def check_pod_update(new: JsonObject, old: JsonObject) -> list[Cause]:
     if counts:
         return [forbidden(f"spec.{name}", "pod updates may not add or remove containers") for name in counts]
     causes = check_mirror_update(new, old) + _check_deadline(after, before) + _check_tolerations(after, before)
-    free = _FREE | _GATED if items(before, "schedulingGates") else _FREE
-    if not is_same(_rest(after, before, free), _rest(before, before, free)):
+    causes += check_gates(after, before)
+    is_gated = bool(items(before, "schedulingGates"))
+    if is_gated:
+        causes += check_selective(after, before)
+    free = _FREE | _GATED if is_gated else _FREE
+    is_moved = is_gated and not is_same(fixed_affinity(after), fixed_affinity(before))
+    if is_moved or not is_same(_rest(after, before, free), _rest(before, before, free)):
         causes.append(forbidden("spec", _SAID))
     return causes
 
