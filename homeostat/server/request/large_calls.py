@@ -59,6 +59,6 @@ class LargeCalls:
                 continue  # its task did not run since
             mine.size += size
             place.set_result(None)
-        # A cancelled call may come here last, when the user has begun anew.
+        # A cancelled call may come here last, when the user has begun again.
         if not mine.size and not mine.waiting and self._users.get(user) is mine:
             del self._users[user]
