@@ -43,7 +43,7 @@ from homeostat.server.access.impersonation import impersonation
 from homeostat.server.access.nodes.identity import NODE_PREFIX
 from homeostat.server.access.reviews import Reviews
 from homeostat.server.access.tokens.service_account import LIBRARY, may_be_signed
-from homeostat.server.access.user import OPEN, User
+from homeostat.server.access.user import OPEN, SELF, User
 from homeostat.server.flow_control.classifier import Classifier, Flow
 from homeostat.server.flow_control.level import Level
 from homeostat.server.kinds.builtins.members import struct, text
@@ -54,6 +54,7 @@ from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import InFlight, Lane
+from homeostat.server.request.large_calls import COUNTED_BYTES, LargeCalls, size_of
 from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate
 from homeostat.server.request.options import check_timeout
 from homeostat.server.request.paths import ObjectPath, parse_path
@@ -108,6 +109,7 @@ class App(msgspec.Struct):
     deadlines: Deadlines = msgspec.field(default_factory=Deadlines)
     in_flight: InFlight = msgspec.field(default_factory=InFlight)
     flows: Classifier = msgspec.field(default_factory=Classifier)
+    large_calls: LargeCalls = msgspec.field(default_factory=LargeCalls)
 
     def handle(self, request: Request) -> Answer | Awaitable[Answer]:
         answer = run_eagerly(self._answer(request))
@@ -323,7 +325,14 @@ class App(msgspec.Struct):
             run = SUBRESOURCE_VERBS[subresource, verb] if subresource else VERBS[verb]
         if verb == "watch":
             return await run(call)
-        objects = self.in_flight.objects_of(verb, path.name)
+        size = size_of(call, verb)
+        if size < COUNTED_BYTES or user is SELF:
+            return await self._in_turn(call, run, verb, flow)
+        async with self.large_calls.started(user.name, size):
+            return await self._in_turn(call, run, verb, flow)
+
+    async def _in_turn(self, call: Call, run: Verb, verb: str, flow: Flow) -> Answer:
+        objects = self.in_flight.objects_of(verb, call.path.name)
         if objects is None:
             return await self._in_lane(call, run, verb, flow)
         key = (call.key, flow.level)

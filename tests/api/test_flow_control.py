@@ -12,8 +12,11 @@ from homeostat.edge.items import whole_of
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.objects.flow_control import FLOW_SCHEMAS, PRIORITY_LEVELS
+from homeostat.objects.json import JsonObject
 from homeostat.server.access.user import SELF, User
-from tests.api.conftest import MERGE_PATCH, Api
+from homeostat.server.request.large_calls import LargeCalls
+from homeostat.testing.eventually import eventually
+from tests.api.conftest import MERGE_PATCH, Answer, Api
 from tests.api.objects import CONFIGMAPS
 
 ALICE = User("alice", groups=("system:authenticated",))
@@ -132,6 +135,37 @@ async def test_calls_that_wait_for_a_seat_do_not_hold_up_a_write_of_another_leve
         level.leave()
     assert {each.status for each in await asyncio.gather(*hers)} == {200}
     assert (level.running, level.waiting, len(api.plane.app.in_flight.objects)) == (0, 0, 0)
+
+
+async def test_large_calls_of_a_user_start_a_few_at_a_time_and_wait_without_a_seat(api: Api) -> None:
+    """All of them would be decoded at once, and have all seats."""
+    began, may_end = list[str](), asyncio.Event()
+
+    async def hold(_: str, __: JsonObject | None, new: JsonObject | None) -> None:
+        if new is not None and "text" in new.get("data", {}):
+            began.append(new["metadata"]["name"])
+            await may_end.wait()
+
+    api.plane.admission.guards.put("test", {"configmaps": hold})
+    await limit_alice(api)
+    await let_alice(api, "create")
+    api.plane.app.large_calls = LargeCalls(most_bytes=300_000)
+    large = {"text": "x" * 99_000}
+
+    def create(name: str, user: User) -> asyncio.Future[Answer]:
+        return asyncio.ensure_future(api("POST", CONFIGMAPS, {"metadata": {"name": name}, "data": large}, user=user))
+
+    calls = [create(f"alice-{number}", ALICE) for number in range(5)]
+    await eventually(lambda: len(began), lambda count: count == 3)
+    level = api.plane.app.flows.seats.levels["tiny"]
+    assert level.running == 3
+    calls += [create(f"self-{number}", SELF) for number in range(5)]
+    await eventually(lambda: len(began), lambda count: count == 8)
+    calls[0].cancel()
+    await eventually(lambda: len(began), lambda count: count == 9)
+    may_end.set()
+    assert {each.status for each in await asyncio.gather(*calls[1:])} == {201}
+    assert (level.running, level.waiting, sorted(began)[:5]) == (0, 0, [f"alice-{number}" for number in range(5)])
 
 
 async def test_a_watch_takes_no_seat(api: Api) -> None:

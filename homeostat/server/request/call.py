@@ -21,7 +21,6 @@ from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes, Decision
 from homeostat.server.access.user import User
 from homeostat.server.kinds.registry import Kind, Registry
-from homeostat.server.request.large_calls import LargeCalls
 from homeostat.server.request.negotiate import PLAIN, Representation
 from homeostat.server.request.options import NO_OPTIONS, Options
 from homeostat.server.request.paths import ObjectPath
@@ -136,7 +135,6 @@ class Backend(msgspec.Struct):
     """Signs a CertificateSigningRequest that the call approves."""
     allocator: Allocator
     """Of what the server allocates for Services."""
-    large_calls: LargeCalls = msgspec.field(default_factory=LargeCalls)
 
 
 _SHOWN_BY = ("curl", "Wget", "Mozilla/5.0")

@@ -1,7 +1,8 @@
 """Limits the large calls that a user has started.
 
 What a call has decoded takes some twenty times the memory of its bytes, and stays while the call waits for its next
-turn of a thread, for a webhook or a commit. So the further calls of the user wait with their bytes alone.
+turn of a thread, for a webhook or a commit. So the further calls of the user wait with their bytes alone: not for a
+seat, nor with one, because whoever has one keeps small calls of others waiting.
 """
 
 from __future__ import annotations
@@ -12,8 +13,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
+from homeostat.server.request.call import Call
+from homeostat.server.request.negotiate import PLAIN
+
+COUNTED_BYTES: Final = 16 * 1024
+"""Smaller calls never wait."""
 MOST_BYTES: Final = 8 << 20
 """Of the bodies and stored objects of the calls that one user has started, unless it is a single call."""
+
+
+def size_of(call: Call, verb: str) -> int:
+    """Of what the call decodes: its body, and the stored object."""
+    if verb == "get" and call.representation is PLAIN:
+        return 0
+    record = call.store.get(call.key) if call.path.name else None
+    return len(call.body) + (len(record.value) if record is not None else 0)
 
 
 class _Started:

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 from msgspec.structs import replace
 
 from homeostat.edge.threads import SHARED, Box, in_thread, take
-from homeostat.server.access.user import SELF
 from homeostat.server.request.call import Admission, Allocator, Call, Conversions
 from homeostat.server.request.too_long import TooLongError
 from homeostat.store.base import Store
@@ -96,15 +95,6 @@ def is_heavy(value: object) -> bool:
 
 
 async def _offload(verb: Verb[T], call: Call) -> T:
-    if call.user is SELF:
-        return await _in_threads(verb, call)
-    record = call.store.get(call.key) if call.path.name else None
-    size = len(call.body) + (len(record.value) if record is not None else 0)
-    async with call.backend.large_calls.started(call.user.name, max(size, 1)):
-        return await _in_threads(verb, call)
-
-
-async def _in_threads(verb: Verb[T], call: Call) -> T:
     loop = asyncio.get_running_loop()
     caller = _LoopCaller(loop)
     backend = replace(

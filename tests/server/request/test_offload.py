@@ -6,22 +6,19 @@ import asyncio
 import gc
 import threading
 import weakref
-from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from homeostat.client.in_process import LocalStream
 from homeostat.edge.reply import Reply, StreamReply
 from homeostat.objects.errors import NotFoundError
-from homeostat.objects.json import JsonObject
 from homeostat.plane import Plane, Settings, open_plane
-from homeostat.server.access.user import SELF, User
+from homeostat.server.access.user import SELF
 from homeostat.server.request.call import Answer, Call
-from homeostat.server.request.large_calls import MOST_BYTES, LargeCalls
+from homeostat.server.request.large_calls import LargeCalls
 from homeostat.server.request.negotiate import Representation
 from homeostat.server.request.offload import LARGE_BYTES, offloaded
 from homeostat.server.request.paths import ObjectPath
@@ -81,32 +78,6 @@ async def test_a_call_on_a_large_object_is_large_however_small_its_body(plane: P
     await call.store.write(Put(call.key, draft_of(call.kind, obj), 0))
     await look(call)
     assert places == [True]
-
-
-async def test_large_calls_of_a_user_wait_until_the_ones_before_them_are_over(plane: Plane) -> None:
-    """What they have decoded would be in memory all at once."""
-    started, may_end = Counter[str](), asyncio.Event()
-
-    @offloaded
-    async def look(call: Call) -> Answer:
-        started[call.user.name] += 1
-        await call.backend.certify(call, {})
-        return Reply(200)
-
-    async def wait(*_: object) -> JsonObject:
-        await may_end.wait()
-        return {}
-
-    large = call_of(plane, b"x" * (MOST_BYTES // 2))
-    large.backend = replace(large.backend, certify=wait)
-    users = [User("jane"), User("joe"), SELF]
-    calls = [asyncio.ensure_future(look(replace(large, user=user))) for user in users for _ in range(4)]
-    await eventually(lambda: started, lambda found: found == {"jane": 2, "joe": 2, SELF.name: 4})
-    calls[0].cancel()
-    await eventually(lambda: started["jane"], lambda found: found == 3)
-    may_end.set()
-    assert [each.status for each in await asyncio.gather(*calls[1:])] == [200] * 11
-    assert started == {"jane": 4, "joe": 4, SELF.name: 4}
 
 
 async def test_a_call_that_is_cancelled_while_another_begins_leaves_the_limit_of_that_one() -> None:
