@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.members import struct, structs, text
 from homeostat.server.kinds.builtins.value import quantity_of
 
 
-def requested(spec: JsonObject, name: str) -> int | None:
-    """How much of a resource they need at once, in nano-units; None if none of them requests it."""
-    running = [_amount(each, name) for each in structs(spec, "containers")]
-    initial = [(text(each, "restartPolicy"), _amount(each, name)) for each in structs(spec, "initContainers")]
-    if not any(each is not None for each in (*running, *(amount for _, amount in initial))):
-        return None
-    beside = most = 0
-    for policy, amount in initial:
-        most = max(most, beside + (amount or 0))
-        beside += (amount or 0) if policy == "Always" else 0
-    return max(sum(each or 0 for each in running) + beside, most)
+def requested(spec: JsonObject) -> dict[str, int]:
+    """How much of each resource they need at once, in nano-units; only of those that one of them requests."""
+    running, most = Counter[str](), Counter[str]()
+    for container in structs(spec, "initContainers"):
+        for name, amount in _amounts(container):
+            # Sidecars that started before go on.
+            most[name] = max(most[name], running[name] + amount)
+            if text(container, "restartPolicy") == "Always":
+                running[name] += amount
+    for container in structs(spec, "containers"):
+        for name, amount in _amounts(container):
+            running[name] += amount
+    return {name: max(running[name], most[name]) for name in {**running, **most}}
 
 
-def _amount(container: JsonObject, name: str) -> int | None:
-    found = quantity_of(struct(container, "resources", "requests").get(name))
-    return found.nanos if found else None
+def _amounts(container: JsonObject) -> Iterator[tuple[str, int]]:
+    for name, value in struct(container, "resources", "requests").items():
+        if found := quantity_of(value):
+            yield name, found.nanos

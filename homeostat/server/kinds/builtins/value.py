@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Iterable
 
-from homeostat.objects.errors import Cause, invalid, quoted, required, unsupported
+from homeostat.objects.errors import Cause, duplicate, invalid, quoted, required, unsupported
 from homeostat.objects.identifiers import Messages, dns1123_subdomain, port_name, qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.quantity import Quantity, QuantityError
@@ -31,6 +31,16 @@ def not_found(field: str, value: object) -> Cause:
 
 def check_text(value: str, path: str, rule: Callable[[str], Messages]) -> list[Cause]:
     return [invalid(path, value, each) for each in rule(value)]
+
+
+def check_duplicates(values: Iterable[str], path: str) -> list[Cause]:
+    seen: set[str] = set()
+    causes: list[Cause] = []
+    for index, value in enumerate(values):
+        if value in seen:
+            causes.append(duplicate(f"{path}[{index}]", value))
+        seen.add(value)
+    return causes
 
 
 def check_required(obj: JsonObject, name: str, path: str, rule: Callable[[str], Messages] | None = None) -> list[Cause]:

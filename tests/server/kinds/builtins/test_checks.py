@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from time import process_time
 
 import pytest
 
+from homeostat.objects.json import Json
 from homeostat.server.kinds.builtins import checks
 from homeostat.server.kinds.builtins.checks import MODULES, check, check_changed
 from tests.server.kinds.builtins.manifests import ADMISSION, GOOD, defaulted, put, told
@@ -37,6 +39,49 @@ def test_the_rules_of_a_flow_schema_have_a_limited_number_of_items(rules: int, f
     spec = GOOD[group, kind]["spec"]  # Eleven items a rule, with itself.
     schema = {"spec": {**spec, "rules": spec["rules"] * rules}}
     assert [each.field for each in check(group, kind, defaulted(group, kind, schema, uid="u-1"))] == fields
+
+
+_MANY = 30_000
+_NAMES = [f"n{at}" for at in range(_MANY)]
+_RULE = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
+LONG: dict[str, tuple[tuple[str, str], str, Json]] = {
+    "names in a rule": (
+        (ADMISSION, "ValidatingAdmissionPolicy"),
+        "spec.matchConstraints.resourceRules",
+        [{**_RULE, "resourceNames": _NAMES}],
+    ),
+    "values of a topology": (
+        ("storage.k8s.io", "StorageClass"),
+        "allowedTopologies",
+        [{"matchLabelExpressions": [{"key": "zone", "values": _NAMES}]}],
+    ),
+    "claims": (
+        ("", "Pod"),
+        "spec",
+        {
+            "resourceClaims": [{"name": each, "resourceClaimName": "a"} for each in _NAMES],
+            "containers": [{"name": "a", "image": "b", "resources": {"claims": [{"name": each} for each in _NAMES]}}],
+        },
+    ),
+    "resources of containers": (
+        ("", "Pod"),
+        "spec",
+        {
+            "resources": {"limits": {f"hugepages-{at + 1}Mi": "0" for at in range(2_000)}, "requests": {"cpu": "1"}},
+            "containers": [{"name": f"c{at}", "image": "b"} for at in range(4_000)],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LONG.values(), ids=LONG)
+def test_long_lists_are_checked_in_linear_time(case: tuple[tuple[str, str], str, Json]) -> None:
+    (group, kind), path, value = case
+    obj = defaulted(group, kind, put(GOOD[group, kind], path, value), uid="u-1")
+    began = process_time()
+    causes = check(group, kind, obj)
+    assert process_time() - began < 1.5
+    assert {each.field for each in causes} <= {"spec.resources"}  # Huge pages need memory, too.
 
 
 def test_webhook_names_are_unique() -> None:

@@ -107,7 +107,7 @@ def check_changed(group: str, kind: str, new: JsonObject, old: JsonObject) -> li
     causes = check(group, kind, new)
     if not causes:
         return causes
-    kept = check(group, kind, old)
+    kept = set(check(group, kind, old))
     return [each for each in causes if each not in kept]
 
 

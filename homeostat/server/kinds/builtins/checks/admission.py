@@ -8,7 +8,7 @@ from homeostat.objects.identifiers import dns1035_label, dns1123_subdomain, path
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
-from homeostat.server.kinds.builtins.value import check_choice, check_required, check_text, is_integer
+from homeostat.server.kinds.builtins.value import check_choice, check_duplicates, check_required, check_text, is_integer
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _CHANGING = ("*", "CONNECT", "CREATE", "UPDATE")
@@ -108,14 +108,9 @@ def _check_rule(rule: JsonObject, path: str) -> list[Cause]:
 
 
 def _check_resource_names(rule: JsonObject, path: str) -> list[Cause]:
-    causes: list[Cause] = []
-    names = strings(rule, "resourceNames")
-    for index, name in enumerate(names):
-        at = f"{path}.resourceNames[{index}]"
-        causes += check_text(name, at, path_segment)
-        if name in names[:index]:
-            causes.append(duplicate(at, name))
-    return causes
+    names, at = strings(rule, "resourceNames"), f"{path}.resourceNames"
+    causes = [cause for index, name in enumerate(names) for cause in check_text(name, f"{at}[{index}]", path_segment)]
+    return causes + check_duplicates(names, at)
 
 
 def _check_resources(resources: list[object], path: str) -> list[Cause]:

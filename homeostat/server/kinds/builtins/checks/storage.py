@@ -13,6 +13,7 @@ from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import items, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import (
     check_choice,
+    check_duplicates,
     check_quantity,
     check_required,
     check_text,
@@ -153,32 +154,33 @@ def _check_storage_class(obj: JsonObject) -> list[Cause]:
         causes += check_choice(obj, "reclaimPolicy", "", ("Delete", "Retain"))
     causes += check_choice(obj, "volumeBindingMode", "", _BINDING_MODES)
     causes += [invalid("parameters", key, "field can not be empty.") for key in struct(obj, "parameters") if not key]
-    seen: list[dict[str, set[str]]] = [{}]
+    seen: set[_Topology] = {frozenset()}
     for at, term in numbered(obj, "allowedTopologies", ""):
         values, found = _check_topology(term, at)
         causes += found
         if values in seen:
             causes.append(duplicate(f"{at}.matchLabelExpressions", ""))
-        seen.append(values)
+        seen.add(values)
     return causes
 
 
-def _check_topology(term: JsonObject, path: str) -> tuple[dict[str, set[str]], list[Cause]]:
+_Topology = frozenset[tuple[str, frozenset[str]]]
+
+
+def _check_topology(term: JsonObject, path: str) -> tuple[_Topology, list[Cause]]:
     """The values of a term by key, and what is wrong with it."""
-    found: dict[str, set[str]] = {}
+    found: dict[str, frozenset[str]] = {}
     causes: list[Cause] = []
     for at, each in numbered(term, "matchLabelExpressions", path):
         key, values = text(each, "key"), strings(each, "values")
         if not values:
             causes.append(required(f"{at}.values"))
-        causes += [
-            duplicate(f"{at}.values[{index}]", value) for index, value in enumerate(values) if value in values[:index]
-        ]
+        causes += check_duplicates(values, f"{at}.values")
         causes += check_text(key, f"{at}.key", qualified_name)
         if key in found:
             causes.append(duplicate(f"{at}.key", key))
-        found[key] = set(values)
-    return found, causes
+        found[key] = frozenset(values)
+    return frozenset(found.items()), causes
 
 
 CHECKS = {

@@ -178,9 +178,10 @@ def _default_pod_requests(spec: JsonObject, resources: JsonObject) -> None:
     limits = struct(resources, "limits")
     if not limits or (requests := ensure_struct(resources, "requests")) is None:
         return
+    totals = requested(spec)
     for name in ("cpu", "memory"):
-        if name not in requests and (total := requested(spec, name)) is not None:
-            requests[name] = str(Quantity(total, "BinarySI" if name == "memory" else "DecimalSI"))
+        if name not in requests and name in totals:
+            requests[name] = str(Quantity(totals[name], "BinarySI" if name == "memory" else "DecimalSI"))
     for name, value in limits.items():
         if name in ("cpu", "memory") or name.startswith("hugepages-"):
             requests.setdefault(name, value)

@@ -123,7 +123,7 @@ def _check_pod_term(term: JsonObject, path: str) -> list[Cause]:
     causes += check_text(key, f"{path}.topologyKey", qualified_name)
     for name in ("matchLabelKeys", "mismatchLabelKeys"):
         causes += _check_label_keys(term, name, path)
-    other = strings(term, "mismatchLabelKeys")
+    other = set(strings(term, "mismatchLabelKeys"))
     for index, name in enumerate(strings(term, "matchLabelKeys")):
         if name in other:
             message = "exists in both matchLabelKeys and mismatchLabelKeys"
@@ -144,6 +144,7 @@ def _check_spread(spec: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     constraints = structs(spec, "topologySpreadConstraints")
     pairs = [(text(each, "topologyKey"), text(each, "whenUnsatisfiable")) for each in constraints]
+    last = {pair: index for index, pair in enumerate(pairs)}
     for index, (at, each) in enumerate(numbered(spec, "topologySpreadConstraints", path)):
         key, action = pairs[index]
         if integer(each, "maxSkew") <= 0:
@@ -152,7 +153,7 @@ def _check_spread(spec: JsonObject, path: str) -> list[Cause]:
             causes.append(required(f"{at}.topologyKey", "can not be empty"))
         if action not in _ACTIONS:
             causes.append(unsupported(f"{at}.whenUnsatisfiable", action, _ACTIONS))
-        if pairs[index] in pairs[index + 1 :]:
+        if last[pairs[index]] > index:
             causes.append(duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
         causes += _check_domains(each, action, at)
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):

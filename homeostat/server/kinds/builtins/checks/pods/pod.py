@@ -207,12 +207,12 @@ def _check_runtime_class(obj: JsonObject) -> list[Cause]:
     scheduling = struct(obj, "scheduling")
     causes += check_labels(scheduling.get("nodeSelector"), "scheduling.nodeSelector")
     causes += _check_tolerations(scheduling, "scheduling.tolerations")
-    seen: list[tuple[Json, ...]] = []
+    seen: set[tuple[str, ...]] = set()
     for at, toleration in numbered(scheduling, "tolerations", "scheduling"):
         key = tuple(text(toleration, name) for name in ("key", "operator", "value", "effect"))
         if key in seen:
             causes.append(duplicate(at, toleration))
-        seen.append(key)
+        seen.add(key)
     return causes
 
 

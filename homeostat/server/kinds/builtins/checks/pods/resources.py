@@ -112,10 +112,10 @@ def check_pod_resources(spec: JsonObject, path: str) -> list[Cause]:
     if resources.get("claims") is not None:
         causes.append(forbidden(f"{at}.claims", "claims may not be set for Resources at pod-level"))
     causes += check_resources(resources, at, is_pod=True)
-    for name, value in struct(resources, "limits").items():
-        most = quantity_of(value)
-        for index, container in enumerate(structs(spec, "containers")):
-            own = quantity_of(struct(container, "resources", "limits").get(name))
+    limits = {name: quantity_of(value) for name, value in struct(resources, "limits").items()}
+    for index, container in enumerate(structs(spec, "containers")):
+        for name, value in struct(container, "resources", "limits").items():
+            own, most = quantity_of(value), limits.get(name)
             if own is not None and most is not None and own > most:
                 message = f"must be less than or equal to pod limits of {most}"
                 causes.append(invalid(f"{at}.containers[{index}][{name}].limits", str(own), message))
@@ -124,9 +124,10 @@ def check_pod_resources(spec: JsonObject, path: str) -> list[Cause]:
 
 def _check_totals(spec: JsonObject, requests: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
+    totals = requested(spec) if requests else {}
     for name, value in requests.items():
-        whole, total = quantity_of(value), requested(spec, name)
-        if whole is not None and total is not None and total > whole.nanos:
+        whole, total = quantity_of(value), totals.get(name, 0)
+        if whole is not None and total > whole.nanos:
             told = Quantity(total, whole.family)
             message = f"must be greater than or equal to aggregate container requests of {told}"
             causes.append(invalid(f"{path}[{name}]", str(whole), message))
@@ -137,6 +138,7 @@ def check_resource_claims(resources: JsonObject, path: str, claims: frozenset[st
     """The claims of a container are of its pod; a request is claimed once, alone or with its whole claim."""
     causes: list[Cause] = []
     taken: set[str] = set()
+    in_part: set[str] = set()
     for at, claim in numbered(resources, "claims", path):
         name, request = text(claim, "name"), text(claim, "request")
         if not name:
@@ -145,10 +147,11 @@ def check_resource_claims(resources: JsonObject, path: str, claims: frozenset[st
         if request and name not in taken:
             causes += check_text(request, f"{at}.request", dns1123_label)
         key = f"{name}/{request}" if request else name
-        is_taken = bool(taken & {name, key}) or (not request and any(each.startswith(f"{name}/") for each in taken))
-        if is_taken:
+        if name in taken or key in taken or (not request and name in in_part):
             causes.append(duplicate(at, key))
         taken.add(key)
+        if request:
+            in_part.add(name)
         if name not in claims:
             causes.append(not_found(at, name))
     return causes
