@@ -295,6 +295,8 @@ FAMILIES = {
             ("spec/selector/matchLabels/a b", "c"),
             ("spec/updateStrategy", {"type": "Bogus"}),
             ("spec/updateStrategy", {"rollingUpdate": {"maxUnavailable": 0}}),
+            ("spec/updateStrategy", {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": -1}}),
+            ("spec/updateStrategy", {"type": "OnDelete", "rollingUpdate": {"maxSurge": "x"}}),
         ],
     ),
     "StatefulSet": Family(

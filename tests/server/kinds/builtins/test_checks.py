@@ -95,6 +95,12 @@ def test_a_job_without_a_uid_yet_is_accepted() -> None:
     assert check("batch", "Job", defaulted("batch", "Job", GOOD["batch", "Job"])) == []
 
 
+def test_a_daemon_set_of_which_pods_are_deleted_by_hand_may_keep_the_bounds_of_its_updates() -> None:
+    strategy = {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+    body = put(GOOD["apps", "DaemonSet"], "spec.updateStrategy", strategy)
+    assert told(check("apps", "DaemonSet", defaulted("apps", "DaemonSet", body))) == []
+
+
 def test_every_problem_is_reported() -> None:
     pod = defaulted("", "Pod", {"spec": {"containers": [{"ports": [{}]}, {}]}})
     assert [each.field for each in check("", "Pod", pod)] == [

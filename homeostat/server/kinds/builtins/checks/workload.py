@@ -162,7 +162,13 @@ def _check_policy(spec: JsonObject, name: str, known: tuple[str, ...]) -> list[C
 def _check_daemon_set(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = _check_selected_template(spec, "DaemonSet", spec.get("template"))
-    causes += _check_strategy(struct(spec, "updateStrategy"), "spec.updateStrategy", "OnDelete", has_floor=False)
+    if text(struct(spec, "updateStrategy"), "type") != "OnDelete":
+        causes += _check_daemon_strategy(spec)
+    return causes + check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
+
+
+def _check_daemon_strategy(spec: JsonObject) -> list[Cause]:
+    causes = _check_strategy(struct(spec, "updateStrategy"), "spec.updateStrategy", "OnDelete", has_floor=False)
     bounds = struct(spec, "updateStrategy", "rollingUpdate")
     surge = bounds.get("maxSurge")
     unavailable = bounds.get("maxUnavailable")
@@ -171,7 +177,7 @@ def _check_daemon_set(obj: JsonObject) -> list[Cause]:
         causes.append(invalid(f"{at}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
     elif bounds and _is_none(surge) and _is_none(unavailable):
         causes.append(required(f"{at}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
-    return causes + check_counts(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
+    return causes
 
 
 def _is_none(bound: Json) -> bool:

@@ -79,6 +79,8 @@ def _default_daemon_set(obj: JsonObject) -> None:
         set_default(strategy, "type", "RollingUpdate")
         if strategy["type"] == "RollingUpdate" and (rolling := ensure_struct(strategy, "rollingUpdate")) is not None:
             _absent(rolling, maxUnavailable=1, maxSurge=0)
+        elif isinstance(unused := strategy.get("rollingUpdate"), dict):
+            _absent(unused, maxUnavailable=0, maxSurge=0)
     default_template(spec)
 
 
