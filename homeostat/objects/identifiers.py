@@ -53,6 +53,8 @@ def length(value: str, limit: int) -> Messages:
 
 
 def dns1123_label(value: str) -> Messages:
+    if len(value) <= 63 and is_label(value):
+        return []
     messages = length(value, 63)
     if not is_label(value):
         if is_subdomain(value):
@@ -66,6 +68,8 @@ def dns1123_label(value: str) -> Messages:
 
 
 def dns1123_subdomain(value: str) -> Messages:
+    if len(value) <= 253 and is_subdomain(value):
+        return []
     messages = length(value, 253)
     if not is_subdomain(value):
         message = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "

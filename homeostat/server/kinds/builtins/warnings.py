@@ -61,6 +61,8 @@ def _template_warnings(spec: JsonObject, at: str) -> Iterator[str]:
             since = _SINCE.get(name, "v1.17")
             yield f"{at}.nodeSelector[{name}]: deprecated since {since}; use {quoted(better)} instead"
     for place, volume in numbered(spec, "volumes", at):
+        if _DEAD_VOLUMES.keys().isdisjoint(volume):
+            continue
         yield from (
             f"{place}.{_WARNED_AS.get(name, name)}: {why}" for name, why in _DEAD_VOLUMES.items() if name in volume
         )
@@ -83,6 +85,8 @@ def _template_warnings(spec: JsonObject, at: str) -> Iterator[str]:
 
 
 def _duplicate_warnings(spec: JsonObject, name: str, member: str, at: str) -> Iterator[str]:
+    if name not in spec:
+        return
     seen: set[str] = set()
     for place, each in numbered(spec, name, at):
         value = text(each, member)

@@ -33,7 +33,7 @@ def _check_dns(spec: JsonObject, path: str) -> list[Cause]:
     config, at = spec.get("dnsConfig"), f"{path}.dnsConfig"
     is_own = text(spec, "dnsPolicy") == "None"
     if not isinstance(config, dict):
-        return [required(at, "must provide `dnsConfig` when `dnsPolicy` is None")] if is_own else []
+        return []
     servers, searches = strings(config, "nameservers"), strings(config, "searches")
     causes: list[Cause] = []
     if is_own and not servers:

@@ -42,7 +42,9 @@ def check_mounts(container: JsonObject, path: str, volumes: dict[str, str]) -> l
 
 def _check_mount(mount: JsonObject, path: str, base: str, security: JsonObject) -> list[Cause]:
     inner, expression = text(mount, "subPath"), text(mount, "subPathExpr")
-    causes = check_descending(inner, f"{base}.subPath") + check_descending(expression, f"{base}.subPathExpr")
+    causes = check_descending(inner, f"{base}.subPath") if inner else []
+    if expression:
+        causes += check_descending(expression, f"{base}.subPathExpr")
     if inner and expression:
         message = "subPathExpr and subPath are mutually exclusive"
         causes.append(invalid(f"{path}.subPathExpr", expression, message))

@@ -69,13 +69,15 @@ def check_pod_spec(
         causes += check_choice(spec, "preemptionPolicy", path, ("Never", "PreemptLowerPriority"))
     causes += check_labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
     causes += _check_deadline(spec, path)
+    if spec.get("dnsPolicy") == "None" and "dnsConfig" not in spec:
+        causes.append(required(f"{path}.dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None"))
     causes += _check_names(spec, path)
     causes += _check_tolerations(spec, path)
     causes += check_pod_security(spec, path)
     for fields, check in _SELDOM:
         if not fields.isdisjoint(spec):
             causes += check(spec, path)
-    return causes + check_hosts(spec, path)
+    return causes
 
 
 def _check_claims(spec: JsonObject, path: str) -> tuple[frozenset[str], list[Cause]]:
@@ -167,6 +169,7 @@ _SELDOM: tuple[tuple[frozenset[str], Callable[[JsonObject, str], list[Cause]]], 
     (frozenset({"affinity", "topologySpreadConstraints"}), check_placement),
     (frozenset({"readinessGates", "schedulingGates"}), _check_gates),
     (frozenset({"overhead"}), _check_overhead),
+    (frozenset({"hostAliases", "dnsConfig"}), check_hosts),
     (frozenset({"os"}), check_system),
     (frozenset({"hostUsers"}), check_host_users),
     (frozenset({"resources"}), check_pod_resources),

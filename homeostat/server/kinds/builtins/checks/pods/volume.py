@@ -11,7 +11,7 @@ from homeostat.objects.names import check_annotations, check_labels
 from homeostat.server.kinds.builtins.checks.pods.files import check_downward, check_files, check_projected
 from homeostat.server.kinds.builtins.checks.pods.source import SOURCES, Check, check_sources, source_of
 from homeostat.server.kinds.builtins.checks.storage import check_claim_spec
-from homeostat.server.kinds.builtins.members import numbered, struct, structs, text
+from homeostat.server.kinds.builtins.members import numbered, struct, text
 from homeostat.server.kinds.builtins.value import check_choice, check_quantity, check_required, check_text
 
 _LONGEST_PORTAL = 64
@@ -22,13 +22,14 @@ def check_volumes(spec: JsonObject, path: str, pod: str = "") -> tuple[dict[str,
     """The sources of valid volumes by name, and what is wrong with the others; `pod` is the pod's name, if known."""
     sources: dict[str, str] = {}
     causes: list[Cause] = []
-    created = {f"{pod}-{text(each, 'name')}" for each in structs(spec, "volumes") if pod and "ephemeral" in each}
+    created: set[str] = set()
     for at, volume in numbered(spec, "volumes", path):
         name = text(volume, "name")
         found = check_sources(volume, at, _CHECKS)
         if "iscsi" in volume:
             found += _check_portal(volume["iscsi"], name, at)
         if pod and "ephemeral" in volume:
+            created.add(f"{pod}-{name}")
             found += check_text(f"{pod}-{name}", f"{at}.name", dns1123_subdomain) if name else []
         found += check_required(volume, "name", at, dns1123_label)
         if name in sources:
@@ -36,11 +37,17 @@ def check_volumes(spec: JsonObject, path: str, pod: str = "") -> tuple[dict[str,
         if not found:
             sources[name] = source_of(volume, _CHECKS)
         causes += found
-        claim = text(struct(volume, "persistentVolumeClaim"), "claimName") if created else ""
-        if claim and claim in created:
-            message = "must not reference a PVC that gets created for an ephemeral volume"
-            causes.append(invalid(f"{at}.persistentVolumeClaim.claimName", claim, message))
-    return sources, causes
+    return sources, causes + (_check_claims(spec, path, created) if created else [])
+
+
+def _check_claims(spec: JsonObject, path: str, created: set[str]) -> list[Cause]:
+    """No volume is the claim that another one creates."""
+    message = "must not reference a PVC that gets created for an ephemeral volume"
+    claims = (
+        (at, text(struct(volume, "persistentVolumeClaim"), "claimName"))
+        for at, volume in numbered(spec, "volumes", path)
+    )
+    return [invalid(f"{at}.persistentVolumeClaim.claimName", each, message) for at, each in claims if each in created]
 
 
 def _check_portal(source: Json, name: str, path: str) -> list[Cause]:
