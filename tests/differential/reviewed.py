@@ -74,6 +74,9 @@ def answer(path: str, review: dict[str, Any]) -> dict[str, Any]:
     if name == "patched" and is_mutating and request["operation"] == "CREATE":
         patch = [{"op": "add", "path": "/data/patched", "value": "yes"}]
         response |= {"patchType": "JSONPatch", "patch": base64.b64encode(msgspec.json.encode(patch)).decode()}
+    if request.get("subResource") == "eviction" and is_mutating:
+        patch = [{"op": "add", "path": "/deleteOptions", "value": {"gracePeriodSeconds": 7}}]
+        response |= {"patchType": "JSONPatch", "patch": base64.b64encode(msgspec.json.encode(patch)).decode()}
     if name == "warned":
         response |= {"warnings": ["take care", 'of "quotes"'], "auditAnnotations": {"a": "b"}}
     if name == "denied":
