@@ -59,14 +59,21 @@ _LAYERS: Final = (
 )
 _LIMITS: Final = BundleLimits(file_bytes=64 << 20, total_bytes=256 << 20, entries=10_000)
 _REGISTRY: Final = RegistryLimits(memory_bytes=LARGEST_ARCHIVE, timeout_s=30.0, blob_timeout_s=120.0)
-_release = re.compile(r"([a-z0-9][a-z0-9-]*):v?(\d+\.\d+\.\d+[\w.+-]*)").fullmatch
+_release = re.compile(r"([a-z0-9][a-z0-9-]*):v?(\d+\.\d+\.\d++[\w.+-]*)").fullmatch
 _RELEASES: Final = "https://github.com/crmarques/declarest-bundle-{0}/releases/download/v{1}/{0}-{1}.tar.gz"
 
 
 async def fetch_bundle(
-    reference: str, proxies: Proxies, *, keychain: Keychain = ANONYMOUS, cache: Path | None = None
+    reference: str,
+    proxies: Proxies,
+    *,
+    keychain: Keychain = ANONYMOUS,
+    cache: Path | None = None,
+    allows_files: bool = True,
 ) -> Bundle:
-    """`ValidationError` if it is no bundle, or another one than the reference names. `keychain` is for registries."""
+    """`ValidationError` if it is no bundle, or another one than the reference names. `keychain` is for registries.
+    Whoever declares a server must not have files of this machine read: then `allows_files` is false.
+    """
     if reference in shipped():
         return await _directory(SHIPPED / reference)
     if found := _release(reference):
@@ -77,6 +84,8 @@ async def fetch_bundle(
         return _unpacked(await download(reference, proxies))
     if "://" in reference and not reference.startswith("file://"):
         raise ValidationError(f'bundle "{reference}": expected a path, file://, http(s)://, oci:// or name:version')
+    if not allows_files:
+        raise ValidationError(f'bundle "{reference[:200]}": expected name:version, oci:// or an http(s) URL')
     path = _local(reference)
     if await asyncio.to_thread(path.is_dir):
         return await _directory(path)

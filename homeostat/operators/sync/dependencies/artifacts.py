@@ -63,7 +63,7 @@ class Artifacts:
     async def fetch_bundle(self, reference: str, access: Access) -> Path:
         """A bundle by its address is a file of the directory; one by its name is kept in memory."""
         if not reference.startswith(("http://", "https://")):
-            self._named[reference] = await fetch_bundle(reference, access.proxies)
+            self._named[reference] = await fetch_bundle(reference, access.proxies, allows_files=False)
             return self._directory
         if not urlsplit(reference).path.endswith(_ARCHIVES):
             raise ValidationError(f"metadata {scrub_urls(reference)} is not a bundle; expected a .tar.gz or .tgz")

@@ -176,9 +176,12 @@ def _server(spec: ServerSpec) -> Iterator[Cause]:
     yield from _duration("spec.pollInterval", spec.poll_interval, is_least_allowed=False)
 
 
+_is_named = re.compile(r"[a-z0-9][a-z0-9-]*(:v?\d+\.\d+\.\d++[\w.+-]*)?", re.ASCII).fullmatch
+
+
 def _is_bundle(text: str) -> bool:
     """No file of the operator's machine: a user who declares a server could read it."""
-    return _is_http(text) or text.startswith("oci://") or ("/" not in text and not text.startswith("."))
+    return _is_http(text) or text.startswith("oci://") or _is_named(text) is not None
 
 
 def _server_auth(auth: ServerAuth) -> Iterator[Cause]:

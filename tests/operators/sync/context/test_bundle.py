@@ -123,3 +123,9 @@ async def test_a_bundle_that_comes_with_homeostat_compiles(name: str) -> None:
     metadata = Metadata(bundle.metadata)
     for address in documented(bundle.metadata):
         assert metadata.rules(address.replace("_", "x"), is_collection=True).overrides
+
+
+@pytest.mark.parametrize("reference", ["~", "tests", "file:///tmp", "/tmp", "x:1"])
+async def test_an_operator_reads_no_bundle_of_its_machine(reference: str) -> None:
+    with pytest.raises(ValidationError, match="expected name:version, oci:// or an http"):
+        await fetch_bundle(reference, NONE, allows_files=False)

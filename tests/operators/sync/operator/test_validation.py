@@ -118,6 +118,7 @@ INVALID = {
     ),
     "no URL": (ServerSpec, server(baseURL="api.example.org"), "spec.http.baseURL"),
     "a port that is none": (ServerSpec, server(baseURL="https://a:99999/"), "spec.http.baseURL"),
+    "a bundle in the home directory": (ServerSpec, {**server(), "metadata": {"bundle": "~"}}, "spec.metadata.bundle"),
     "a bundle of this machine": (
         ServerSpec,
         {**server(), "metadata": {"bundle": "/etc/passwd"}},
