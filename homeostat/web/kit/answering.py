@@ -2,8 +2,7 @@
 
 Errors end here. A `RefusalError` or an error of the Kubernetes API becomes `{"detail": ..., "request_id": ...}`. An
 unexpected error becomes a 500 that shows only the request id, under which the log has the traceback; pages for people
-show that themselves. The log shows the
-path of a request and never its query or headers, which may hold credentials.
+show that themselves. The log shows the path of a request and never its query or headers, which may hold credentials.
 """
 
 from __future__ import annotations
