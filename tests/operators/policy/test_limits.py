@@ -35,7 +35,8 @@ async def test_others_run_while_a_large_policy_is_compiled() -> None:
         compiled = await compile_off_loop(spec)
         is_over = True
     assert isinstance(compiled, Evaluator)
-    assert turns > 10
+    # On the event loop it would be one. A busy machine gives the loop few turns, but more than that.
+    assert turns > 2
 
 
 def test_rules_that_would_take_long_to_compile_are_invalid() -> None:
