@@ -72,7 +72,7 @@ def answer(path: str, review: dict[str, Any]) -> dict[str, Any]:
     name, is_mutating = request.get("name", ""), path.endswith("all.mutating")
     response: dict[str, Any] = {"uid": request["uid"], "allowed": True}
     if name == "patched" and is_mutating and request["operation"] == "CREATE":
-        patch = [{"op": "add", "path": "/data/patched", "value": "yes"}]
+        patch: list[dict[str, Any]] = [{"op": "add", "path": "/data/patched", "value": "yes"}]
         response |= {"patchType": "JSONPatch", "patch": base64.b64encode(msgspec.json.encode(patch)).decode()}
     if request.get("subResource") == "eviction" and is_mutating:
         patch = [{"op": "add", "path": "/deleteOptions", "value": {"gracePeriodSeconds": 7}}]
