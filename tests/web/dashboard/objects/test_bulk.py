@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from homeostat.client import base
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT
 from homeostat.operators.contracts.api import PACTO
@@ -144,6 +147,24 @@ async def test_two_hundred_objects_are_changed_in_short_turns(plane: Plane, site
     assert "200 objects deleted, 0 failed." in done.document.one("p", role="status").text
     assert turns.longest_s < 0.03, "in one turn, the preview alone takes 45 ms"
     assert await _names(plane) == []
+
+
+async def test_the_answers_for_large_objects_are_not_decoded(
+    plane: Plane, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _maps(plane, "one", "two")
+    form = {**_selected(await site.open(f"{MAPS}?namespace=default"), "one", "two"), "operation": "label"}
+    decoded: list[str] = []
+    decode = base._decoded
+
+    def noted(data: bytes, path: str) -> JsonObject:
+        decoded.append(path)
+        return decode(data, path)
+
+    monkeypatch.setattr(base, "_decoded", noted)
+    done = await site.send(f"{MAPS}/bulk", {**form, "label": "a=b", "step": "apply"})
+    assert "2 objects labelled, 0 failed." in done.document.one("p", role="status").text
+    assert [each for each in decoded if "/configmaps/" in each] == []
 
 
 async def test_objects_of_every_operator_that_reconciles_on_request_are_offered(plane: Plane, site: Site) -> None:

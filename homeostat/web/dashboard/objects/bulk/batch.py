@@ -6,13 +6,14 @@ A batch takes a bounded time: what was not sent by then is said to be so. Betwee
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
+
+import msgspec
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError, ConflictError, InvalidError, NotFoundError
-from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.objects.bulk.operation import Change
 from homeostat.web.dashboard.objects.bulk.selection import Selected
@@ -20,6 +21,17 @@ from homeostat.web.dashboard.objects.bulk.selection import Selected
 WITHIN_S: Final = 60.0
 _AT_ONCE: Final = 8
 _REPLACED: Final = "Another object has this name now. Select it again."
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    annotations: dict[str, str] | None = None
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+_read: Final = msgspec.json.Decoder(_Answer).decode
 
 
 class Result(NamedTuple):
@@ -45,7 +57,7 @@ async def carry_out(
 
 async def _problem(client: Client, kind: Kind, change: Change, each: Selected, *, is_dry: bool) -> str:
     try:
-        result = await _send(client, kind, change, each, is_dry=is_dry)
+        annotations = await _send(client, kind, change, each, is_dry=is_dry)
     except NotFoundError:
         return "It no longer exists."
     except ConflictError as error:
@@ -58,10 +70,15 @@ async def _problem(client: Client, kind: Kind, change: Change, each: Selected, *
     except UnreachableError:
         unknown = "" if is_dry else " Whether it was changed is unknown."
         return f"The control plane cannot be reached.{unknown}"
-    return change.obstacle(result)
+    return change.obstacle(annotations)
 
 
-async def _send(client: Client, kind: Kind, change: Change, each: Selected, *, is_dry: bool) -> JsonObject:
+async def _send(client: Client, kind: Kind, change: Change, each: Selected, *, is_dry: bool) -> Mapping[str, str]:
+    """The annotations of the object in the answer, which may be large."""
     sent = change.sent(each.uid, is_dry=is_dry)
     path = kind.path(each.namespace, each.name)
-    return await client.request(sent.method, path, sent.query, body=sent.body, content_type=sent.content_type)
+    answer = await client.fetch(sent.method, path, sent.query, body=sent.body, content_type=sent.content_type)
+    try:
+        return _read(answer).metadata.annotations or {}
+    except msgspec.DecodeError as error:
+        raise UnreachableError(f"{path}: the server sent something that is not an object: {error}") from error

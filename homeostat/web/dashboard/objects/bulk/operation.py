@@ -77,12 +77,11 @@ class Change(NamedTuple):
         query = {"fieldManager": MANAGER, "dryRun": "All" if is_dry else ""}
         return Sent("PATCH", query, {"metadata": metadata}, MERGE_PATCH)
 
-    def obstacle(self, result: JsonObject) -> str:
-        """Why the change would have no effect on this object; empty if it would."""
+    def obstacle(self, annotations: Mapping[str, str]) -> str:
+        """Why the change would have no effect on an object that then has these; empty if it would."""
         if self.given is None:
             return ""
         name, value = self.given
-        annotations = (result.get("metadata") or {}).get("annotations") or {}
         return (
             "" if annotations.get(name) == value else f"No operator reconciles it: it has no annotation {name}={value}."
         )
