@@ -55,6 +55,11 @@ LONG: dict[str, tuple[tuple[str, str], str, Json]] = {
         "allowedTopologies",
         [{"matchLabelExpressions": [{"key": "zone", "values": _NAMES}]}],
     ),
+    "scopes of a quota": (
+        ("", "ResourceQuota"),
+        "spec",
+        {"scopes": ["BestEffort"] * _MANY, "hard": dict.fromkeys(["pods", *(f"a/{each}" for each in _NAMES)], "1")},
+    ),
     "claims": (
         ("", "Pod"),
         "spec",

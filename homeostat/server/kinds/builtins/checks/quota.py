@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required
+from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required
 from homeostat.objects.identifiers import qualified_name
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.quantity import Quantity
@@ -62,16 +62,22 @@ def _check_resource_quota(obj: JsonObject) -> list[Cause]:
     for member in ("hard", "used"):
         for name, value in struct(obj, "status", member).items():
             causes += check_quantity(value, f"status.{member}[{name}]")
+    standard = [name for name in struct(spec, "hard") if _is_standard(name)]
     scopes = strings(spec, "scopes")
     for scope in scopes:
         if scope not in _SCOPES:
             causes.append(invalid("spec.scopes", scopes, "unsupported scope"))
-        causes += _check_suitable(spec, scope, "spec.scopes", scopes)
+        causes += _check_suitable(standard, scope, "spec.scopes", scopes)
+        if are_enough(causes):
+            return causes
     causes += _check_scope_conflicts(scopes, "spec.scopes")
     selector = struct(spec, "scopeSelector")
     path = "spec.scopeSelector.matchExpressions"
     for _, each in numbered(selector, "matchExpressions", "spec.scopeSelector"):
-        causes += _check_scope_expression(spec, each, path)
+        causes += _check_scope_expression(each, path)
+        causes += _check_suitable(standard, text(each, "scopeName"), path, selector)
+        if are_enough(causes):
+            return causes
     names = [text(each, "scopeName") for _, each in numbered(selector, "matchExpressions", "")]
     return causes + _check_scope_conflicts(names, path)
 
@@ -80,18 +86,18 @@ def _check_scope_conflicts(scopes: list[str], path: str) -> list[Cause]:
     return [invalid(path, scopes, "conflicting scopes") for pair in _OPPOSITES if pair.issubset(scopes)]
 
 
-def _check_suitable(spec: JsonObject, scope: str, path: str, given: Json) -> list[Cause]:
+def _check_suitable(standard: list[str], scope: str, path: str, given: Json) -> list[Cause]:
+    """`standard` are the names of resources that the scope has to suit."""
     suitable = _SUITABLE.get(scope, _STANDARD)
-    unsuitable = [name for name in struct(spec, "hard") if _is_standard(name) and name not in suitable]
-    return [invalid(path, given, "unsupported scope applied to resource") for _ in unsuitable]
+    unsuitable = sum(name not in suitable for name in standard)
+    return [invalid(path, given, "unsupported scope applied to resource")] * unsuitable if unsuitable else []
 
 
-def _check_scope_expression(spec: JsonObject, expression: JsonObject, path: str) -> list[Cause]:
+def _check_scope_expression(expression: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     scope, operator, values = text(expression, "scopeName"), text(expression, "operator"), strings(expression, "values")
     if scope not in _SCOPES:
         causes.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
-    causes += _check_suitable(spec, scope, path, spec.get("scopeSelector"))
     if scope in _SCOPES - _CLASSES and operator != "Exists":
         causes.append(invalid(f"{path}.operator", operator, _ONLY_EXISTS))
     if operator in ("In", "NotIn"):
