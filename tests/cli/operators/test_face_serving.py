@@ -18,7 +18,7 @@ def served(name: str, *, url: str = "", trouble: str = "") -> ServedFace:
 def test_faces_of_a_port_in_use_share_a_line() -> None:
     busy = "127.0.0.1:9000 is in use; choose another port with --faces-port"
     lines = face_lines([served("a", trouble=busy), served("b", url="http://x"), served("c", trouble=busy)])
-    assert lines == f"  b           http://x/b\n  not served  a API, c API: {busy}\n"
+    assert lines == f"  b           http://x/b\n  not served  a, c: {busy}\n"
 
 
 def test_of_a_port_with_many_faces_two_addresses_are_printed_and_paths_of_the_rest() -> None:

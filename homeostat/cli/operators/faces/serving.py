@@ -93,18 +93,22 @@ def face_lines(served: Iterable[ServedFace]) -> str:
     missing = dict[str, list[str]]()
     for each in served:
         if each.trouble:
-            missing.setdefault(each.trouble, []).append(each.face.title)
+            missing.setdefault(each.trouble, []).extend([what for what, _ in each.face.shown] or [each.face.title])
         else:
             pages.setdefault(each.url, []).extend(each.face.shown)
     lines = "".join(_port_lines(url, shown) for url, shown in pages.items())
-    return lines + "".join(f"  not served  {', '.join(titles)}: {trouble}\n" for trouble, titles in missing.items())
+    return lines + "".join(_lines("not served", f"{', '.join(what)}: {why}") for why, what in missing.items())
 
 
 def _port_lines(url: str, pages: list[tuple[str, str]]) -> str:
     lines = "".join(f"  {what:<11} {url}{path}\n" for what, path in pages[:_ADDRESSES])
     rest = ", ".join(f"{what} {path}" for what, path in pages[_ADDRESSES:])
-    wrapped = wrap(rest, _WIDTH, break_long_words=False, break_on_hyphens=False)
-    return lines + "".join(f"  {'' if n else 'same port':<10}  {line}\n" for n, line in enumerate(wrapped))
+    return lines + _lines("same port", rest)
+
+
+def _lines(name: str, text: str) -> str:
+    wrapped = wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"  {'' if n else name:<10}  {line}\n" for n, line in enumerate(wrapped))
 
 
 def _certificate(files: tuple[Path, Path] | None) -> FileCertificate | None:
