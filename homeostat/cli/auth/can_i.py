@@ -9,6 +9,7 @@ import click
 
 from homeostat.cli.auth.caller import Caller, find_caller
 from homeostat.cli.auth.resource import resource_of
+from homeostat.cli.auth.verbs import warn_of_typos
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.objects.kinds import discover
@@ -61,6 +62,7 @@ async def command(
     status = (await connection.client.create(f"{_REVIEWS}/{kind.lower()}s", review))["status"]
     is_allowed = status.get("allowed") is True
     if not quiet:
+        warn_of_typos([verb])
         reason = status.get("reason") or status.get("evaluationError")
         if not reason:
             who = Caller(user, tuple(spec["groups"])) if user or groups else await find_caller(connection.client)

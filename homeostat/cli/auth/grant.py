@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from homeostat.cli.auth.resource import Resource, resource_of
+from homeostat.cli.auth.verbs import warn_of_typos
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import print_warning
 from homeostat.cli.console.selection import all_namespaces_option
@@ -61,6 +62,7 @@ async def command(
     kinds = await discover(connection.client)
     asked = resource_of(kinds, resource)
     _check_name(asked, allowed, name)
+    warn_of_typos(allowed)
     is_wide = all_namespaces or not asked.is_namespaced
     where: JsonObject = {"name": _name(subject, verbs, asked.title, name)}
     if not is_wide:

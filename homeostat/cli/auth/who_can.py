@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from homeostat.cli.auth.resource import resource_of
+from homeostat.cli.auth.verbs import warn_of_typos
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.selection import all_namespaces_option
 from homeostat.cli.console.table import Table
@@ -43,6 +44,7 @@ async def command(
       homeostat auth who-can get /metrics
     """
     asked = resource_of(await discover(connection.client), resource)
+    warn_of_typos([verb])
     namespace = "" if all_namespaces or not asked.is_namespaced else connection.namespace
     wanted = Wanted(
         verb, asked.group, asked.plural, asked.subresource, namespace, name, asked.path, asked.is_namespaced

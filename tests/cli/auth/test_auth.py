@@ -31,6 +31,7 @@ def test_what_is_denied_is_granted_by_one_command_and_nothing_else(up: Up) -> No
     assert (who.code, who.err, anna[1:3], anna[4].partition("/")[0]) == (0, "", ["User", "default"], "Role")
     listed = json.loads(cli.here("auth", "who-can", "list", "deploy", "-A", "-o", "json").out)
     assert {"kind": "User", "name": "anna"} in [each["subject"] for each in listed]
+    assert 'did you mean "list"?' in cli.here("auth", "who-can", "lst", "deploy", "-A").err
     for other in (("get", "deploy"), ("list", "deploy/scale"), ("list", "pods")):
         assert cli.here("auth", "can-i", *other, "-n", "default", "--as", "anna", "-q").code == 1
     assert cli.here(*question[:4], "-A", "--as", "anna").code == 1, "in one namespace only"

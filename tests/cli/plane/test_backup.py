@@ -135,7 +135,8 @@ def test_postgresql_is_backed_up_while_it_is_served(cli: Cli, file: Path, tmp_pa
         pytest.param(
             ["backup", "b", "--database", "postgresql://u:hidden@127.0.0.1:1/d"], 1, "127.0.0.1:1/d cannot", id="away"
         ),
-        pytest.param(["restore", "b"], 1, "put the seal.key of the plane there", id="no key"),
+        pytest.param(["restore", __file__], 1, "put the seal.key of the plane there", id="no key"),
+        pytest.param(["restore", "b"], 2, "does not exist", id="no file to restore"),
         pytest.param(["migrate-store", "sqlite:///a", "b"], 2, "sqlite:///PATH", id="no URL"),
         pytest.param(["migrate-store", "", "sqlite:///a"], 2, "FROM and TO are URLs", id="an empty URL"),
         pytest.param(["migrate-store", "sqlite:///a"], 2, "missing argument", id="one URL"),
