@@ -34,6 +34,8 @@ from homeostat.web.dashboard.html.components import Row, chip, many, moment, one
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, Shown, cut, field, pager, place, select
+from homeostat.web.dashboard.link import may_read
+from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -141,7 +143,12 @@ class RunsPage:
         running = await self._running(wanted) if query.state in ("", "running") else []
         ended = cut(await self._ended(wanted) if query.state != "running" else [], query.page)
         rows = [_running_row(*each) for each in (running[:_MOST_RUNNING] if ended.page == 1 else ())]
-        rows += [self._row(each) for each in ended.items]
+        paths = [self._path(each) for each in ended.items]
+        has_objects = not all(paths) and await may_read(visit, RECONCILIATION.kind, self._face.namespace)
+        rows += [
+            _row(each, path or (_object_path(each) if has_objects else ""))
+            for each, path in zip(ended.items, paths, strict=True)
+        ]
         headings = ("Resource", "State", "Type", "Trigger", "Result", "Took", "Ended")
         content: list[Node] = [
             el("h1", "Resources"),
@@ -208,20 +215,6 @@ class RunsPage:
             is_found = each.type in wanted.types and wanted.word in each.spec.resource_name
             yield each if is_found and wanted.state in ("", each.state) else None
 
-    def _row(self, run: RecordedRun) -> Row:
-        spec, state = run.spec, run.state
-        drift = [" ", chip("drift", "warn")] if spec.is_drift else None
-        return row(
-            run.metadata.name,
-            el("a", spec.resource_name, href=path) if (path := self._path(run)) else spec.resource_name,
-            [chip(state, _LOOKS[state]), drift],
-            "/".join(run.type),
-            spec.trigger.replace("_", " "),
-            el("span", one_line(spec.error[:_LONGEST_ERROR]) or changes_text(spec.changes), class_="why"),
-            seconds(spec.duration_seconds),
-            moment(spec.finished),
-        )
-
     def _path(self, run: RecordedRun) -> str:
         """The run on the page of its resource, which shows the newest ones first; empty if there is no such page."""
         index, spec = self._face.index, run.spec
@@ -273,6 +266,26 @@ def _form(query: RunQuery, types: Sequence[tuple[str, str]]) -> Markup:
 def _summary(running: int, ended: Shown[RecordedRun]) -> str:
     pages = f", page {ended.page:,} of {ended.pages:,}" if ended.pages > 1 else ""
     return f"{running:,} running, {many(ended.total, 'run')} ended{pages}"
+
+
+def _object_path(run: RecordedRun) -> str:
+    """The history entry: a resource that was deleted before anybody opened the dashboard has no page of its own."""
+    return object_path(RECONCILIATION.kind, run.metadata.namespace, run.metadata.name)
+
+
+def _row(run: RecordedRun, path: str) -> Row:
+    spec, state = run.spec, run.state
+    drift = [" ", chip("drift", "warn")] if spec.is_drift else None
+    return row(
+        run.metadata.name,
+        el("a", spec.resource_name, href=path) if path else spec.resource_name,
+        [chip(state, _LOOKS[state]), drift],
+        "/".join(run.type),
+        spec.trigger.replace("_", " "),
+        el("span", one_line(spec.error[:_LONGEST_ERROR]) or changes_text(spec.changes), class_="why"),
+        seconds(spec.duration_seconds),
+        moment(spec.finished),
+    )
 
 
 def _running_row(resource: IndexedResource, title: str, run: CurrentRun) -> Row:

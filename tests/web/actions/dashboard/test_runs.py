@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from homeostat.objects.json import JsonObject
+from homeostat.operators.actions.api import RECONCILIATION
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
@@ -84,6 +86,17 @@ async def test_a_run_is_cancelled_and_retried(site: Site, shelf: World) -> None:
     assert (await site.send(f"{here}/reconcile", {"proof": proof})).status == 303
     await site.shows(here, "phase-ready")
     assert "a" in shelf.things
+
+
+async def test_a_run_of_a_resource_that_never_had_a_page_leads_to_its_history_entry(plane: Plane, site: Site) -> None:
+    spec: JsonObject = {"resourceKind": "Note", "resourceVersion": "v1", "resourceName": "gone", "resourceUid": "a-b"}
+    spec |= {"trigger": "deletion", "isSuccess": True, "phase": "completed", "generation": 1}
+    spec |= dict.fromkeys(("started", "finished"), "2026-01-01T00:00:00Z")
+    await declare(plane.client, RECONCILIATION.kind, "gone-1", spec=spec)
+    await runs_are(site, "", ["success"])
+    links = [each.attributes["href"] for each in (await site.open("/runs")).document.all("a") if each.text == "gone"]
+    assert links == ["/dashboard/objects/homeostat.dev/reconciliations/default/gone-1"]
+    assert (await site.open(links[0].removeprefix("/dashboard"))).status == 200
 
 
 async def test_inputs_show_their_state_and_errors(plane: Plane, guarded: Site, site: Site) -> None:
