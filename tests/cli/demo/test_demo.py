@@ -75,6 +75,7 @@ def test_five_faults_show_and_the_commands_of_the_page_fix_them(demo: Demo, monk
     demo.eventually("imageupdate", "web", lambda status: "prices were wrong" in str(status.get("result")))
     demo.eventually("devopspolicy", "shop", lambda status: status.get("violations") == 3)
     demo.eventually("mailbox", "support", lambda status: "sizeMB is 5000" in str(status.get("message")))
+    assert "WorkloadExists" not in demo.run("get", "events", "-n", "shop"), "no fault but the five"
 
     monkeypatch.chdir(demo.folder)
     for command in _commands.findall((ROOT / "docs" / "demo.md").read_text("utf-8")):
