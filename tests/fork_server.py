@@ -86,20 +86,24 @@ def _serve(control: socket.socket, listener: socket.socket) -> dict[str, Any] | 
 
 
 def _fork(asker: socket.socket, descriptors: list[int]) -> bool:
-    """Whether this is the new process."""
+    """Whether this is the new process. It begins when its id was sent: what it sends comes after that."""
     reading, writing = os.pipe()
+    gate, opener = os.pipe()
     between = os.fork()
     if between == 0:
         if child := os.fork():
             os.write(writing, _LENGTH.pack(child))
             os._exit(0)
+        os.close(opener)
+        os.read(gate, 1)
         return True
-    for each in (writing, *descriptors):
+    for each in (writing, gate, *descriptors):
         os.close(each)
     os.waitpid(between, 0)
     with suppress(BrokenPipeError):
         asker.sendall(os.read(reading, _LENGTH.size))
-    os.close(reading)
+    for each in (reading, opener):
+        os.close(each)
     return False
 
 
