@@ -104,10 +104,17 @@ def test_a_wrong_type_in_metadata_is_a_bad_request_that_names_it(driver: Driver,
 
 
 @pytest.mark.parametrize("field", ["apiVersion", "kind"])
-@pytest.mark.parametrize("value", [1, True, [], {}, "", "Other", "v1/v1/v1"], ids=repr)
+@pytest.mark.parametrize("value", [0, 1, False, True, [], {}, "Other", "v1/v1/v1"], ids=repr)
 def test_a_wrong_identity_is_a_bad_request(driver: Driver, field: str, value: Any) -> None:
     answer = driver.send("POST", CONFIGMAPS, {**configmap("wrong"), field: value})
     assert (answer.status, answer.json["reason"]) == (400, "BadRequest")
+
+
+@pytest.mark.parametrize("field", ["apiVersion", "kind"])
+@pytest.mark.parametrize("value", [None, ""], ids=repr)
+def test_an_empty_identity_is_that_of_the_url(driver: Driver, field: str, value: Any) -> None:
+    answer = driver.send("POST", CONFIGMAPS, {**configmap("right"), field: value}, query=DRY)
+    assert (answer.status, answer.json["apiVersion"], answer.json["kind"]) == (201, "v1", "ConfigMap")
 
 
 def test_every_target_is_still_as_it_was(driver: Driver) -> None:

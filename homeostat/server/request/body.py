@@ -175,14 +175,18 @@ def check_kind(call: Call, obj: JsonObject) -> None:
     if kind.custom:
         api_version, name = obj.get("apiVersion", ""), obj.get("kind", "")
     else:
-        api_version = obj["apiVersion"] = obj.get("apiVersion") or kind.api_version
-        name = obj["kind"] = obj.get("kind") or kind.kind
+        api_version = obj["apiVersion"] = _or_default(obj.get("apiVersion"), kind.api_version)
+        name = obj["kind"] = _or_default(obj.get("kind"), kind.kind)
     if api_version != kind.api_version:
         raise BadRequestError(
             f"the API version in the data ({api_version}) does not match the expected API version ({kind.api_version})"
         )
     if name != kind.kind:
         raise BadRequestError(f"the kind in the data ({name}) does not match the expected kind ({kind.kind})")
+
+
+def _or_default(value: Json, default: str) -> Json:
+    return default if value is None or value == "" else value
 
 
 class StrictDecodingError(BadRequestError):
