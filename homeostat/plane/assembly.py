@@ -42,7 +42,7 @@ from homeostat.server.flow_control.classifier import Classifier
 from homeostat.server.flow_control.figures import FlowFigures
 from homeostat.server.health import Health
 from homeostat.server.kinds.custom.definition import builtin_behaviours
-from homeostat.server.kinds.custom.definitions import Definitions
+from homeostat.server.kinds.custom.serving import Definitions
 from homeostat.server.kinds.registry import Registry, builtin_kinds
 from homeostat.server.metrics import Metrics
 from homeostat.server.pages import Pages, hosted_info, version_info

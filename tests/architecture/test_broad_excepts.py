@@ -34,7 +34,7 @@ ALLOWED: Final = {
     "runtime/supervisor.py": WORK,
     "server/app.py": STEP,
     "server/audit/log.py": ONE_OF_MANY,
-    "server/kinds/custom/definitions.py": ONE_OF_MANY,
+    "server/kinds/custom/serving.py": ONE_OF_MANY,
     "server/request/eager.py": CARRIED,
     "server/request/offload.py": CARRIED,
     "server/verbs/backlog.py": STEP,
