@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from homeostat.operators.contracts.api import PactoRevision
-from homeostat.operators.contracts.engine.mirror import Known, plan_mirror
+from homeostat.operators.contracts.engine.new_revisions import Known, plan_new
 from homeostat.operators.contracts.engine.reference import parse_parts
 from homeostat.operators.contracts.engine.revision import revision_name
 from homeostat.operators.contracts.loading.content import Version
@@ -69,7 +69,7 @@ def plan_revisions(
     """`versions` are those of the repository's tags, newest first; `held` are the revisions of the Pacto."""
     mirrored = {each.tag: each for each in versions if each.tag}
     wanted = {each.tag: each for each in (*mirrored.values(), current) if each.tag}
-    new = {each.tag: each for each in plan_mirror({tag: each.digest for tag, each in wanted.items()}, _known(held))}
+    new = {each.tag: each for each in plan_new({tag: each.digest for tag, each in wanted.items()}, _known(held))}
     chosen = [current, *(mirrored[tag] for tag in new if tag in mirrored)]
     by_name = {each.metadata.name: each for each in held}
     creations: dict[str, CreateRevision] = {}

@@ -21,7 +21,7 @@ class Known(msgspec.Struct, frozen=True):
     digest: str = ""
 
 
-class Mirrored(msgspec.Struct, frozen=True):
+class NewRevision(msgspec.Struct, frozen=True):
     """A revision to create."""
 
     tag: str
@@ -29,7 +29,7 @@ class Mirrored(msgspec.Struct, frozen=True):
     is_overwritten: bool = False
 
 
-def plan_mirror(tags: Mapping[str, str], revisions: Iterable[Known]) -> list[Mirrored]:
+def plan_new(tags: Mapping[str, str], revisions: Iterable[Known]) -> list[NewRevision]:
     """Return the revisions to create, newest version first; `tags` are digests by tag.
 
     A tag without a digest is skipped: its digest is not known yet. So is a version that has a revision without a
@@ -42,7 +42,7 @@ def plan_mirror(tags: Mapping[str, str], revisions: Iterable[Known]) -> list[Mir
     for _, tag in versions_of(tags):
         digests = known.get(_key(tag), known.get(_key(label_value(tag)), set()))
         if tags[tag] and "" not in digests and tags[tag] not in digests:
-            found.append(Mirrored(tag, tags[tag], is_overwritten=bool(digests)))
+            found.append(NewRevision(tag, tags[tag], is_overwritten=bool(digests)))
     return found
 
 
