@@ -19,7 +19,7 @@ from homeostat.operators.housekeeping.metadata.client import MetadataClient
 from homeostat.operators.housekeeping.metadata.events import Changed, FeedEvent, Gone, Listed
 from homeostat.operators.housekeeping.metadata.feed import BACKOFF, Feed
 from homeostat.operators.housekeeping.metadata.kinds import NAMESPACE_KEY, POD_KEY, key_of
-from homeostat.operators.housekeeping.namespaces.content import RemainingContent, merge_conditions
+from homeostat.operators.housekeeping.namespaces.conditions import RemainingContent, merge_conditions
 from homeostat.runtime.control.queue import WorkQueue
 from homeostat.runtime.control.workers import Workers
 

@@ -1,4 +1,4 @@
-"""The remaining content of a terminating namespace, and the conditions that report it. Pure.
+"""The conditions of a terminating namespace, which report its remaining content. Pure.
 
 Types, reasons and messages are those of Kubernetes.
 """
