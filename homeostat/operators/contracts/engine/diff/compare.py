@@ -8,14 +8,11 @@ import msgspec
 
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.diff.change import Change, Classification, worst
-from homeostat.operators.contracts.engine.diff.parts import (
-    diff_configurations,
-    diff_dependencies,
-    diff_interfaces,
-    diff_policies,
-)
+from homeostat.operators.contracts.engine.diff.dependencies import diff_dependencies
+from homeostat.operators.contracts.engine.diff.interfaces import diff_interfaces
 from homeostat.operators.contracts.engine.diff.runtime import diff_runtime
 from homeostat.operators.contracts.engine.diff.sbom import SbomDifference, compare_sboms, read_sbom
+from homeostat.operators.contracts.engine.diff.schemas import diff_configurations, diff_policies
 from homeostat.operators.contracts.engine.diff.service import diff_readiness, diff_service
 from homeostat.operators.contracts.engine.graph.difference import GraphDifference, compare_graphs
 from homeostat.operators.contracts.engine.graph.graph import Fetched, Graph

@@ -1,4 +1,4 @@
-"""Compares the named parts of contracts: interfaces, configurations, policies and dependencies. Pure."""
+"""Compares what names a schema: configurations with their values, and policies. Pure."""
 
 from __future__ import annotations
 
@@ -9,38 +9,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.diff.change import Change, make_change, text_kind
 from homeostat.operators.contracts.engine.diff.json_diff import diff_schema_files, diff_values
-from homeostat.operators.contracts.engine.diff.openapi import diff_openapi_files
-from homeostat.operators.contracts.engine.diff.service import diff_number
-from homeostat.operators.contracts.engine.document.contract import Contract, Interface
 from homeostat.operators.contracts.engine.files import POLICY_FILE
-
-
-def diff_interfaces(old: Bundle, new: Bundle) -> Iterator[Change]:
-    before = {each.name: each for each in old.contract.interfaces}
-    after = {each.name: each for each in new.contract.interfaces}
-    for name in sorted(before.keys() | after.keys()):
-        if name not in after:
-            yield make_change("interfaces", "removed", name)
-        elif name not in before:
-            yield make_change("interfaces", "added", new=name)
-        else:
-            yield from _diff_interface(before[name], after[name], old, new)
-
-
-def _diff_interface(before: Interface, after: Interface, old: Bundle, new: Bundle) -> Iterator[Change]:
-    name = before.name
-    if before.type != after.type:
-        yield make_change("interfaces.type", "modified", f"{name}: {before.type}", f"{name}: {after.type}")
-    yield from diff_number("interfaces.port", before.port, after.port)
-    if before.visibility != after.visibility:
-        values = (f"{name}: {before.visibility}", f"{name}: {after.visibility}")
-        yield make_change("interfaces.visibility", "modified", *values)
-    has_both = bool(before.contract and after.contract)
-    if before.contract != after.contract:
-        lead = f"{name}: " if has_both else ""
-        yield make_change("interfaces.contract", "modified", lead + before.contract, lead + after.contract)
-    if has_both:
-        yield from diff_openapi_files((old.files, before.contract), (new.files, after.contract))
 
 
 class _Source(NamedTuple):
@@ -101,26 +70,3 @@ def _diff_provided_policy(old: Bundle, new: Bundle) -> Iterator[Change]:
         yield make_change(POLICY_FILE, "removed", POLICY_FILE)
     elif has:
         yield make_change(POLICY_FILE, "added", new=POLICY_FILE)
-
-
-def diff_dependencies(old: Contract, new: Contract) -> Iterator[Change]:
-    before = {each.name: each for each in old.dependencies}
-    after = {each.name: each for each in new.dependencies}
-    for name in sorted(before.keys() | after.keys()):
-        if name not in after:
-            yield make_change("dependencies", "removed", name)
-        elif name not in before:
-            yield make_change("dependencies", "added", new=name)
-        else:
-            previous, current = before[name], after[name]
-            for field, was, now in (
-                ("ref", previous.ref, current.ref),
-                ("compatibility", previous.compatibility, current.compatibility),
-                ("required", _required(previous.required), _required(current.required)),
-            ):
-                if was != now:
-                    yield make_change(f"dependencies.{field}", "modified", f"{name}: {was}", f"{name}: {now}")
-
-
-def _required(value: bool) -> str:
-    return f"required={str(value).lower()}"
