@@ -2,7 +2,7 @@
 
 There is one algorithm (ES256) and one key; the algorithm in the token's header is not used. A token is valid while its
 service account exists with the same UID and, if it is bound to a Pod, a Secret or a Node, while that exists.
-`secret_tokens.py` has the rules for the tokens in Secrets, which the same key signs.
+`secret.py` has the rules for the tokens in Secrets, which the same key signs.
 """
 
 from __future__ import annotations
