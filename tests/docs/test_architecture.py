@@ -1,4 +1,4 @@
-"""The map shows every package, and every path that it and the page for contributors name exists."""
+"""The map shows every package, and every path and name in these documents exists."""
 
 from __future__ import annotations
 
@@ -10,21 +10,41 @@ import pytest
 from tests.docs.documents import ROOT, text_of
 
 _TEXT = text_of("docs/architecture.md")
+_FINDING = text_of("docs/finding.md")
 _PACKAGE = ROOT / "homeostat"
 _named = re.compile(r"`((?:\w+/)+(?:\w+\.\w+)?)`")
-_paths = set(_named.findall(_TEXT))
+# `path/file.py`: `Name`, `function`   or   (path/file.py:Name)
+_names_in_files = re.compile(r"`((?:\w+/)+\w+\.py)`: ((?:`[\w.]+`(?:, | and )?)+)|\(((?:\w+/)+\w+\.py):([\w.]+)\)")
 
 
 def test_every_package_is_on_the_map() -> None:
     packages = {f"{path.parent.relative_to(_PACKAGE)}/" for path in _PACKAGE.rglob("__init__.py")} - {"./"}
-    assert sorted(packages - _paths) == []
+    near = {each for each in packages if each.count("/") <= 2}
+    assert sorted(near - set(_named.findall(_TEXT))) == []
+    assert sorted(packages - set(_named.findall(_TEXT + _FINDING))) == []
 
 
-@pytest.mark.parametrize("document", ["docs/architecture.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", ["docs/architecture.md", "docs/finding.md", "CONTRIBUTING.md"])
 def test_every_path_named_exists(document: str) -> None:
     paths = set(_named.findall(text_of(document)))
     assert paths
     assert sorted(each for each in paths if not ((_PACKAGE / each).exists() or (ROOT / each).exists())) == []
+
+
+def test_every_name_given_for_a_file_stands_in_it() -> None:
+    given = {
+        (match[1] or match[3], part)
+        for match in _names_in_files.finditer(_FINDING)
+        for name in (re.findall(r"`([\w.]+)`", match[2]) if match[2] else [match[4]])
+        for part in name.split(".")
+    }
+    assert len(given) > 1000
+    assert sorted(pair for pair in given if not _stands_in(*pair)) == []
+
+
+def _stands_in(path: str, name: str) -> bool:
+    file = _PACKAGE / path if (_PACKAGE / path).exists() else ROOT / path
+    return re.search(rf"\b{name}\b", file.read_text()) is not None
 
 
 def test_the_layers_shown_are_those_that_are_checked() -> None:
