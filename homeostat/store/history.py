@@ -10,10 +10,13 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from homeostat.store.base import Event, Key, Record, Scope
 from homeostat.store.state import State
+
+KEEP_S: Final = 300.0
+"""The age of changes that a store still has, in memory or on disk; a watch from an older revision gets 410."""
 
 Past = Record | int | None
 """The value of a key at an older revision: the record, the revision under which the log has it, or None."""

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from homeostat.client.base import Client, Response, Transport, UnreachableError
-from homeostat.objects.errors import ApiError
+from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 
 _UNAUTHORIZED: Final = 401
@@ -130,3 +130,13 @@ def attributes_of(method: str, path: str) -> JsonObject | None:
         "name": parsed.name,
     }
     return {key: value for key, value in attributes.items() if value}
+
+
+async def missing_text(client: Client, error: ApiError) -> str:
+    """The message of the error. If an object does not exist, it names the namespaces that have one of this name."""
+    from homeostat.cli.objects.targets import find_elsewhere
+
+    found = await find_elsewhere(client, error) if isinstance(error, NotFoundError) else []
+    if not found:
+        return error.message
+    return f"{error.message}; it is in namespace {' and '.join(found)}: pass -n {found[0]}"

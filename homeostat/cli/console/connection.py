@@ -16,7 +16,7 @@ import click
 
 from homeostat.cli.auth.credential import refused_credential
 from homeostat.cli.completion.words import complete_contexts, complete_files, complete_namespaces
-from homeostat.cli.console.advice import AdvisingTransport
+from homeostat.cli.console.advice import AdvisingTransport, missing_text
 from homeostat.cli.console.failure import INTERRUPTED, Failure, UnreachableFailure, print_warning
 from homeostat.cli.console.kubeconfig import kubeconfig_paths, shown_paths
 from homeostat.client.base import Client
@@ -142,13 +142,3 @@ def root_of(error: BaseException) -> BaseException:
     while error.__cause__ is not None:
         error = error.__cause__
     return error
-
-
-async def missing_text(client: Client, error: ApiError) -> str:
-    """The message of the error. If an object does not exist, it names the namespaces that have one of this name."""
-    from homeostat.cli.objects.targets import find_elsewhere
-
-    found = await find_elsewhere(client, error) if isinstance(error, NotFoundError) else []
-    if not found:
-        return error.message
-    return f"{error.message}; it is in namespace {' and '.join(found)}: pass -n {found[0]}"

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 import click
 
 from homeostat.cli.completion.words import complete_targets
-from homeostat.cli.console.connection import Connection, connected, missing_text
+from homeostat.cli.console.advice import missing_text
+from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.duration import Seconds, seconds_text
 from homeostat.cli.console.failure import Failure, Refusals
 from homeostat.cli.console.output import name_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import asyncpg
 
@@ -20,6 +20,8 @@ from homeostat.store.postgres.database import AWAY, Connection, Database
 T = TypeVar("T")
 Prepare = Callable[[Connection], Awaitable[None]]
 
+PATIENCE_S: Final = 5.0
+"""How long a read or a write waits for an unreachable database; then the request fails with 503."""
 _SHORTEST_S, _LONGEST_S = 0.02, 0.5
 _CLOSE_S = 2.0
 

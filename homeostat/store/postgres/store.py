@@ -32,14 +32,14 @@ from homeostat.store.base import (
 )
 from homeostat.store.counters import Counters
 from homeostat.store.group_commit import GroupCommit
-from homeostat.store.history import History
+from homeostat.store.history import KEEP_S, History
 from homeostat.store.postgres.barrier import Barrier
 from homeostat.store.postgres.committer import Committer
 from homeostat.store.postgres.compaction import Compaction
 from homeostat.store.postgres.database import AWAY, Connection, Database
 from homeostat.store.postgres.fence import raise_fence
 from homeostat.store.postgres.follower import Follower
-from homeostat.store.postgres.link import Link
+from homeostat.store.postgres.link import PATIENCE_S, Link
 from homeostat.store.postgres.load import Loaded, load
 from homeostat.store.postgres.reader import PostgresArchive
 from homeostat.store.postgres.schema import forget_restore, prepare
@@ -97,7 +97,7 @@ class PostgresStore(Replica):
         key: bytes | None = None,
         history_events: int = 10_000,
         history_bytes: int = 32 << 20,
-        patience_s: float = 5.0,
+        patience_s: float = PATIENCE_S,
     ) -> PostgresStore:
         """Open a replica on the database, and create its tables if there are none.
 
@@ -163,14 +163,14 @@ class PostgresStore(Replica):
         self._note_compacted(min(before, self.revision))
         self._note_compacted(await self._compaction.forget(self.oldest))
 
-    async def tidy(self, *, keep_s: float = 300) -> None:
+    async def tidy(self, *, keep_s: float = KEEP_S) -> None:
         """Compact history older than `keep_s`, by the clock of the database."""
         newest = self.revision
         kept = await self._compaction.first_kept(self.oldest, keep_s=keep_s)
         await self.compact(newest if kept is None else kept - 1)
         self.database_bytes = await self._compaction.size_bytes()
 
-    async def maintain(self, *, keep_s: float = 300, every_s: float = 30, poll_s: float = 1.0) -> None:
+    async def maintain(self, *, keep_s: float = KEEP_S, every_s: float = 30, poll_s: float = 1.0) -> None:
         """Follow the log and, in turns with the other replicas, compact; `LostError` if following is impossible."""
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from homeostat.store.base import Change, Record, StoreError, UnwritableError
 from homeostat.store.counters import Counters
 from homeostat.store.group_commit import GroupCommit
-from homeostat.store.history import History
+from homeostat.store.history import KEEP_S, History
 from homeostat.store.log import events_of, plan
 from homeostat.store.replica import Replica
 from homeostat.store.seal import Seal
@@ -127,7 +127,7 @@ class SqliteStore(Replica):
                 await self._do(lambda writer, *given: writer.sweep(*given), compacted, above, upto)
                 self._swept = upto
 
-    async def tidy(self, *, keep_s: float = 300) -> None:
+    async def tidy(self, *, keep_s: float = KEEP_S) -> None:
         """Compact history older than `keep_s`, and free disk space while nobody writes."""
         now, newest = self._clock(), self.revision
         kept = await self._dated.first_between(self.oldest, earliest=now - keep_s, latest=now)
@@ -138,7 +138,7 @@ class SqliteStore(Replica):
             await self._do(Writer.empty_log)
         self.database_bytes = await self._do(Writer.size_bytes)
 
-    async def maintain(self, *, keep_s: float = 300, every_s: float = 30) -> None:
+    async def maintain(self, *, keep_s: float = KEEP_S, every_s: float = 30) -> None:
         """Run `tidy` regularly, until cancelled."""
         while True:
             await asyncio.sleep(every_s)

@@ -1,4 +1,8 @@
-"""Who may send webhooks, by the last part of the path: how each proves itself, and how its payload is read. Pure."""
+"""Who may send webhooks, how each proves itself, and how its payload is read. Pure.
+
+`REGISTRIES` and `FORGES` are named by the last part of the path, for `contracts` and `images`; `PROVIDERS` by
+`spec.provider` of a RepositoryWebhook, for `sync`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from homeostat.web.receivers.registries.gitea import read_gitea_package
 from homeostat.web.receivers.registries.github import read_github_package
 from homeostat.web.receivers.registries.harbor import read_harbor
 from homeostat.web.receivers.registries.quay import read_quay
-from homeostat.web.receivers.signature import Prove, by_gitea, by_github, by_gitlab, by_token
+from homeostat.web.receivers.signature import Prove, by_generic, by_gitea, by_github, by_gitlab, by_token
 
 P = TypeVar("P", bound=ImagePush | GitPush)
 
@@ -47,4 +51,23 @@ FORGES: Final[Mapping[str, Sender[GitPush]]] = {
     "github": Sender(by_github, read_github_push, _GITHUB_ID),
     "gitea": Sender(by_gitea, read_gitea_push, _GITEA_ID),
     "gitlab": Sender(by_gitlab, read_gitlab_push, _GITLAB_ID),
+}
+
+
+class Provider(msgspec.Struct, frozen=True):
+    """A forge of a RepositoryWebhook: only its event and the pushed ref are read."""
+
+    prove: Prove
+    event: str
+    """The header with the event."""
+    delivery: str
+    push: str = "push"
+    ping: str = "ping"
+
+
+PROVIDERS: Final[Mapping[str, Provider]] = {
+    "github": Provider(by_github, "x-github-event", "x-github-delivery"),
+    "gitlab": Provider(by_gitlab, "x-gitlab-event", "x-gitlab-event-uuid", push="Push Hook", ping=""),
+    "gitea": Provider(by_gitea, "x-gitea-event", "x-gitea-delivery", ping=""),
+    "generic-hmac": Provider(by_generic, "x-event-type", "x-delivery-id"),
 }

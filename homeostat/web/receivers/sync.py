@@ -57,8 +57,9 @@ from homeostat.web.kit.large_body import is_in_thread, read_large
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply, unauthorized, unknown
 from homeostat.web.receivers.limits import Deliveries, Rate
-from homeostat.web.receivers.receiver import BURST, EVERY_S
-from homeostat.web.receivers.signature import Delivery, Prove, by_generic, by_gitea, by_github, by_gitlab
+from homeostat.web.receivers.receiver import BURST, EVERY_S, FAILURES, FAILURES_EVERY_S
+from homeostat.web.receivers.senders import PROVIDERS, Provider
+from homeostat.web.receivers.signature import Delivery
 
 T = TypeVar("T")
 
@@ -78,28 +79,10 @@ _MOST_DELIVERIES: Final = 4096
 _LONGEST_ID: Final = 256
 _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.05
-_FAILURES, _FAILURES_EVERY_S = 10, 6.0
 _LONGEST_REF: Final = 4096
 _is_label = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII).fullmatch
 _is_subdomain = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII).fullmatch
 _unsafe = re.compile(r"[^\x21-\x7e]")
-
-
-class Provider(msgspec.Struct, frozen=True):
-    prove: Prove
-    event: str
-    """The header with the event."""
-    delivery: str
-    push: str = "push"
-    ping: str = "ping"
-
-
-PROVIDERS: Final[Mapping[str, Provider]] = {
-    "github": Provider(by_github, "x-github-event", "x-github-delivery"),
-    "gitlab": Provider(by_gitlab, "x-gitlab-event", "x-gitlab-event-uuid", push="Push Hook", ping=""),
-    "gitea": Provider(by_gitea, "x-gitea-event", "x-gitea-delivery", ping=""),
-    "generic-hmac": Provider(by_generic, "x-event-type", "x-delivery-id"),
-}
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +111,7 @@ class Receiver:
     ) -> None:
         self._client, self._environment, self._now, self._wall_ns = client, environment, now, wall_ns
         self._deliveries = Deliveries(seconds=seconds, most_kept=_MOST_DELIVERIES, life_s=_REPEATS_S)
-        self._failed = Rate(burst=_FAILURES, every_s=_FAILURES_EVERY_S, seconds=seconds)
+        self._failed = Rate(burst=FAILURES, every_s=FAILURES_EVERY_S, seconds=seconds)
         self._accepted = Rate(burst=BURST, every_s=EVERY_S, seconds=seconds)
 
     async def receive(self, request: Request, captured: Mapping[str, str]) -> Reply:

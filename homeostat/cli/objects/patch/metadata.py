@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 import click
 
-from homeostat.cli.console.connection import Connection, missing_text
+from homeostat.cli.console.advice import missing_text
+from homeostat.cli.console.connection import Connection
 from homeostat.cli.console.failure import Refusals
 from homeostat.cli.objects.kinds import discover
 from homeostat.cli.objects.targets import Target, parse_targets, require_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from homeostat.objects.memory.cache import cached
 
-_NAMED = frozenset({"cert-manager", "istio-system", "monitoring", "observability", "argocd"})
+_NAMED = frozenset({"cert-manager", "monitoring", "observability", "argocd"})
 
 
 @cached(4096)
