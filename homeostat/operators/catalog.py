@@ -32,6 +32,7 @@ from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.description import Description, OperatorOption, describe
 from homeostat.runtime.faces.face import Face
 from homeostat.runtime.faces.section import DeclaredSection
+from homeostat.runtime.reserved import Reserved
 
 if TYPE_CHECKING:
     from homeostat.runtime.setup import OperatorModule
@@ -85,6 +86,7 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     settings: tuple[str, ...] | None
     options: tuple[_KeptOption, ...] = ()
     guarded: tuple[str, ...]
+    reserved: tuple[Reserved, ...] | msgspec.UnsetType = msgspec.UNSET
     faces: tuple[_KeptFace, ...]
     sections: tuple[_KeptSection, ...] | msgspec.UnsetType = msgspec.UNSET
     user_rules: UserRules = UserRules()
@@ -145,6 +147,7 @@ def kept_description(name: str) -> bytes:
         settings=found.settings,
         options=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptOption) for each in found.options),
         guarded=found.guarded,
+        reserved=found.reserved or msgspec.UNSET,
         faces=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptFace) for each in found.faces),
         sections=tuple(msgspec.convert(msgspec.to_builtins(each), _KeptSection) for each in found.sections)
         or msgspec.UNSET,
@@ -165,6 +168,7 @@ def _described(name: str) -> Description:
         name=name,
         definitions=lambda: _definitions(name),
         guarded=kept.guarded,
+        reserved=kept.reserved or (),
         faces=tuple(Face(**msgspec.structs.asdict(each)) for each in kept.faces),
         sections=tuple(DeclaredSection(**msgspec.structs.asdict(each)) for each in kept.sections or ()),
         wakes=kept.wakes,

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from homeostat.edge.imports import import_in_thread
-from homeostat.operators.catalog import find_operator
-from homeostat.plane.admission import expect_guards, put_guards
+from homeostat.operators.catalog import OURS, find_operator
+from homeostat.plane.admission import expect_guards, put_guards, reserve_writes
 from homeostat.plane.computing import serve_computed
 from homeostat.plane.plane import Plane
 from homeostat.runtime.supervisor import Figures, Supervisor
@@ -74,6 +74,9 @@ def host_operators(plane: Plane, tracer: Tracer) -> list[Supervisor]:
         # Earlier versions created it open to other users of the machine.
         directory.chmod(0o700)
     names = sorted(plane.settings.operators - {"housekeeping"})
+    # Also of those that `homeostat run` may run beside this plane.
+    for name in {*OURS, *names}:
+        reserve_writes(plane.admission.reserved, find_operator(name))
     plane.supervisors.extend(_supervisor(plane, name, tracer) for name in names)
     plane.app.metrics.include(Figures(plane.supervisors, plane.elections))
     return plane.supervisors

@@ -1,8 +1,8 @@
 """The description of an operator, which a process needs before it imports the operator and sets it up.
 
 The module of an operator declares it as `KINDS`, `FACES`, `SECTIONS`, `WAKES`, `WAKES_IF_SERVED`, `SETTINGS`,
-`USER_RULES` and `NEEDS_PLANE`. The operators of the catalog also have it in a file beside the module, without
-`NEEDS_PLANE`, which none of them declares, so that a process imports them only when there is work.
+`USER_RULES`, `RESERVED` and `NEEDS_PLANE`. The operators of the catalog also have it in a file beside the module,
+without `NEEDS_PLANE`, which none of them declares, so that a process imports them only when there is work.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.runtime.faces.face import Face, kinds_of_face
 from homeostat.runtime.faces.section import DeclaredSection
+from homeostat.runtime.reserved import Reserved
 
 if TYPE_CHECKING:
     from homeostat.objects.crd.custom_kind import CustomKind
@@ -40,6 +41,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     """The CustomResourceDefinitions of its kinds and of the kinds of its faces. They are large, so read on demand."""
     guarded: tuple[str, ...] = ()
     """Resources such as `deployments.apps` whose writes it checks."""
+    reserved: tuple[Reserved, ...] = ()
+    """Writes that others must not make."""
     faces: tuple[Face, ...] = ()
     sections: tuple[DeclaredSection, ...] = ()
     """What it adds to the dashboard."""
@@ -68,6 +71,7 @@ def describe(name: str, module: OperatorModule) -> Description:
         name=name,
         definitions=lambda: definitions,
         guarded=tuple(resource_of(each.kind) for each in kinds if each.is_guarded),
+        reserved=tuple(getattr(module, "RESERVED", ())),
         faces=tuple(faces),
         sections=tuple(getattr(module, "SECTIONS", ())),
         wakes=tuple(each if isinstance(each, Kind) else each.kind for each in wakes),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from homeostat.operators.actions.access import RULES, USER_RULES
+from homeostat.operators.actions.access import RESERVED, RULES, USER_RULES
 from homeostat.operators.actions.api import KINDS
 from homeostat.operators.actions.deployment import ALERTS, PANELS
 from homeostat.operators.deferred import deferred
@@ -24,6 +24,7 @@ __all__ = [
     "FACES",
     "KINDS",
     "PANELS",
+    "RESERVED",
     "RULES",
     "SETTINGS",
     "USER_RULES",

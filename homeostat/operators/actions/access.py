@@ -12,9 +12,11 @@ from typing import Final
 from homeostat.objects.crd.user_roles import WRITE, UserRules
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import FOLLOW, READ, rule
-from homeostat.operators.actions.api import GROUP, RESOURCES
+from homeostat.operators.actions.api import COUNTERS, GROUP, RESOURCES, STATE_PREFIX
+from homeostat.runtime.reserved import Reserved
 
 _DECLARED = ("resourcetypes", "resourceinputs")
+_TYPES: Final = f"resourcetypes.{GROUP}"
 RULES: Final[list[JsonObject]] = [
     # Finalizers are part of the object itself, so setting one needs `patch`.
     rule(GROUP, _DECLARED, [*FOLLOW, "patch"]),
@@ -31,3 +33,11 @@ RULES: Final[list[JsonObject]] = [
 ]
 USER_RULES: Final = UserRules(edit=(rule(RESOURCES, ["*"], [*READ, *WRITE]),))
 """Not for `view`: a spec may hold passwords."""
+RESERVED: Final = (
+    # The star above includes the status, by which the operator finds runs to follow and objects to change elsewhere.
+    Reserved(group=RESOURCES, subresource="status", owner=_TYPES),
+    # A state of Terraform names the programs that read it.
+    Reserved(group="", resource="secrets", prefix=STATE_PREFIX, owner=_TYPES),
+    # The last numbers that the REST API has given to users, roles and resources.
+    Reserved(group="", resource="configmaps", prefix=COUNTERS, owner=f"restusers.{GROUP}"),
+)

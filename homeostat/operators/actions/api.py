@@ -35,6 +35,10 @@ TYPE_VERSION: Final = f"{GROUP}/type-version"
 """A label of a resource: the version of its type that it was declared with. All versions share one set of objects."""
 METADATA: Final = f"{GROUP}/metadata"
 """An annotation of types and resources: the `metadata` of REST bodies, as JSON."""
+COUNTERS: Final = "homeostat-rest-ids"
+"""The ConfigMap with the last numbers of the REST API."""
+STATE_PREFIX: Final = "homeostat-state-"
+"""How the names of Secrets begin that hold the state of a plugin."""
 DEGRADED: Final = "Degraded"
 
 Phase = Literal["pending", "reconciling", "ready", "failed", "deleting"]

@@ -26,6 +26,7 @@ from homeostat.server.admission.plugins.node_restriction import restrict_node
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
 from homeostat.server.admission.plugins.runtime_class import require_class
 from homeostat.server.admission.registry import GROUP, AdmissionRules, Interested
+from homeostat.server.admission.reserved import Reservations
 from homeostat.server.admission.webhooks.client import WebhookClient
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
@@ -55,7 +56,7 @@ class AdmissionChain:
         self._client = client
         self._rules = AdmissionRules(registry)
         self._plugins = Plugins(registry)
-        self.guards = Guards()
+        self.guards, self.reserved = Guards(), Reservations()
 
     @cached_property
     def _webhooks(self) -> Webhooks:
@@ -137,6 +138,8 @@ class AdmissionChain:
         group = call.kind.group
         if call.user.name.startswith(NODE_PREFIX):
             restrict_node(call, obj, old, operation)
+        if obj is not None:
+            self.reserved.check(self._authorizer, call, obj)
         if obj is not None and group in (_RBAC, GROUP, CERTIFICATES):
             await self._check(call, obj, old)
         if call.kind.resource == "pods" and obj is not None and old is None and not call.subresource:

@@ -21,19 +21,25 @@ async def check_plugin_config(
     face: Face, caller: Caller, resource_type: TypeEntry, wanted: Declaration, *, plugin: str = ""
 ) -> None:
     """`plugin` is the one that the resource has already, if any. Raises `RefusalError`: 400 or 403."""
-    if not wanted.plugin_config:
+    if not (wanted.plugin_config or wanted.action_plugin):
         return
     from homeostat.operators.actions.plugins.plugin import ActionError
-    from homeostat.operators.actions.runs.jobs import check_own_fields, renamed
+    from homeostat.operators.actions.runs.jobs import check_own_fields, check_own_plugin, renamed
 
-    name = wanted.action_plugin or plugin or resource_type.spec.action.plugin or await face.claim_on(resource_type)
+    spec = resource_type.spec
+    try:
+        check_own_plugin(wanted.action_plugin or "", spec.action.plugin, spec.resource_fields)
+    except ActionError as error:
+        raise RefusalError(400, str(error).replace("action.plugin:", "action_plugin:", 1)) from error
+    name = wanted.action_plugin or plugin or spec.action.plugin or await face.claim_on(resource_type)
     try:
         found = (await face.plugins.known()).actions.get(name)
     except UnknownPluginError:
         return
-    own = renamed(found, wanted.plugin_config)
+    own = renamed(found, wanted.plugin_config or {})
+    usual = renamed(found, spec.action.config) if name == spec.action.plugin else {}
     try:
-        check_own_fields(found, own, resource_type.spec.resource_fields)
+        check_own_fields(found, own, spec.resource_fields, usual=usual)
     except ActionError as error:
         raise RefusalError(400, str(error).replace("action.config.", "plugin_config.", 1)) from error
     for secret in sorted(set(_secrets_named(own))):

@@ -98,6 +98,7 @@ def test_a_run_is_followed_by_the_spec_and_the_configuration_that_it_was_begun_w
 def test_a_run_is_followed_by_the_plugin_that_began_it(runner: asyncio.Runner) -> None:
     yard, other = Yard(), Yard("other")
     life = begun(runner, yard, others={"other": other})
+    life.type = msgspec.structs.replace(life.type, resource_fields=("plugin",))
     life.obj["action"] = {"plugin": "other"}
     life.obj["metadata"]["generation"] += 1
     life.settle()

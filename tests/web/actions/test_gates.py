@@ -168,6 +168,17 @@ async def test_a_caller_cannot_make_the_http_plugin_send_what_its_type_does_not_
     assert changed.status == 400
 
 
+async def test_a_caller_cannot_name_another_plugin_than_the_type(two: Api) -> None:
+    # One of the operator's own, with whose credentials the type has nothing to do.
+    named = {"action_plugin": "shelf"}
+    assert (await two.put("/resource-types/1", named, Authorization="Bearer root")).status == 200
+    body = note("two", action_plugin="github_actions", plugin_config={"owner": "acme", "repo": "payroll"})
+    for who in ("writer", "root"):
+        answer = await two.post("/resources", body, Authorization=f"Bearer {who}")
+        assert (answer.status, answer.body["detail"].startswith("action_plugin: resources may not name")) == (400, True)
+    assert (await two.post("/resources", note("two"), Authorization="Bearer writer")).status == 201
+
+
 async def test_a_caller_may_name_only_secrets_that_they_may_read(two: Api) -> None:
     listed = await two.put("/resource-types/1", {"resource_fields": ["headers"]}, Authorization="Bearer root")
     assert listed.body["resource_fields"] == ["headers"]

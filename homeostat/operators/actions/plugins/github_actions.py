@@ -82,6 +82,20 @@ class _Target(msgspec.Struct, frozen=True):
 class GitHubActionsPlugin:
     name, version, config = "github_actions", "1.1.0", GitHubConfig
     addresses, credentials = frozenset({"apiUrl"}), frozenset({"token"})
+    targets = frozenset(
+        {
+            "owner",
+            "repo",
+            "workflow",
+            "ref",
+            "inputs",
+            "planWorkflow",
+            "destroyWorkflow",
+            "ticketInput",
+            "actionInput",
+            "outputsArtifact",
+        }
+    )
     aliases: Final = {
         "api_base_url": "apiUrl",
         "github_token": "token",

@@ -60,6 +60,7 @@ class GitLabConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 class GitLabCiPlugin:
     name, version, config = "gitlab_ci", "1.0.0", GitLabConfig
     addresses, credentials = frozenset({"apiUrl"}), frozenset({"token"})
+    targets = frozenset({"project", "ref", "variables", "hasPlan", "hasDestroy", "outputsFile"})
 
     def __init__(self, tools: Tools) -> None:
         self._http = tools.http

@@ -123,7 +123,8 @@ class Job(AnyJob[C]):
 class Plugin(AnyPlugin[C_co], Protocol[C_co]):
     """Optional attributes: `type_only`, a frozenset of wire names of configuration fields that only a type may set;
     `addresses`, `credentials` and `restricted`, frozensets of fields that resources may set only if the type lists them
-    in `resourceFields`, as all fields with references to secrets; `aliases`, other names of fields that are accepted;
+    in `resourceFields`, as all fields with references to secrets; `targets`, a frozenset of fields, such as a
+    repository, that resources may set unless the type sets them; `aliases`, other names of fields that are accepted;
     and `runs_programs = True` if the plugin runs programs on the operator's machine: such a plugin is off unless the
     operator was started with `--allow-programs`. A resource never sends credentials of its type to an address of its
     own, and may set a literal credential.

@@ -13,6 +13,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SECRET
+from homeostat.operators.actions.api import STATE_PREFIX
 
 _PART_BYTES = 700_000
 _LARGEST_STATE = 64 << 20
@@ -24,7 +25,7 @@ class SecretState:
 
     def __init__(self, client: Client, namespace: str, uid: str) -> None:
         self._client, self._namespace = client, namespace
-        self._name = f"homeostat-state-{uid}"
+        self._name = f"{STATE_PREFIX}{uid}"
 
     async def load(self) -> bytes:
         head = await self._head()

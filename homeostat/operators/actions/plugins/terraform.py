@@ -76,6 +76,7 @@ _read_outputs = msgspec.json.Decoder(dict[str, Output]).decode
 class TerraformPlugin:
     name, version, config = "terraform", "1.0.0", TerraformConfig
     type_only = frozenset({"files", "program", "environment", "memoryMebibytes"})
+    targets = frozenset({"variables"})
     runs_programs = True
 
     def __init__(self, tools: Tools) -> None:

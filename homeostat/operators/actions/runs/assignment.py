@@ -24,7 +24,13 @@ from homeostat.operators.actions.plugins.catalog import UnknownPluginError
 from homeostat.operators.actions.plugins.plugin import ActionError, Job, Plugin, Remote
 from homeostat.operators.actions.plugins.secret_state import SecretState
 from homeostat.operators.actions.runs.delegation import Delegates
-from homeostat.operators.actions.runs.jobs import Configuration, Effective, effective_action, read_config
+from homeostat.operators.actions.runs.jobs import (
+    Configuration,
+    Effective,
+    check_own_plugin,
+    effective_action,
+    read_config,
+)
 from homeostat.operators.actions.runs.run import Run
 from homeostat.operators.actions.types.passwords import HIDDEN, PasswordFields, password_fields
 from homeostat.operators.actions.world import Fault
@@ -78,11 +84,14 @@ class Assignments:
         if placeholder := next((path for path, value in self._passwords(obj) if value == HIDDEN), ""):
             message = f'"{HIDDEN}" stands for a value that is not shown; set the value itself'
             return Fault("InvalidSpec", f"{placeholder}: {message}")
+        spec = self._type_of(obj)
         try:
+            if run is None:
+                check_own_plugin(obj.action.plugin if obj.action else "", spec.action.plugin, spec.resource_fields)
             plugin = self._dependencies.plugins.get(action.plugin)
             # PLUGIN_CONFIGS is not part of the digest: other settings of the process do not cause a new apply.
             operator = self._dependencies.settings.configs.get(action.plugin, {})
-            config = read_config(plugin, action, operator=operator, allowed=self._type_of(obj).resource_fields)
+            config = read_config(plugin, action, operator=operator, allowed=spec.resource_fields)
         except (UnknownPluginError, ActionError) as error:
             return Fault(error.reason, str(error))
         return Assignment(plugin, self._job(obj, status, wanted.digest, config, run))

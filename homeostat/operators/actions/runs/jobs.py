@@ -33,6 +33,8 @@ _EXPECTED = (SecretError, RestError, ProcessError, UnknownPluginError)
 _LONGEST_MESSAGE = 2048
 LARGEST_OUTPUTS = 256 << 10
 MOST_CONDITIONS = 20
+PLUGIN = "plugin"
+"""Among the `resourceFields` of a type: its resources may name another plugin."""
 
 
 class Effective(NamedTuple):
@@ -70,7 +72,7 @@ def read_config(
     """
     layers = [renamed(plugin, each) for each in (operator, action.usual, action.own)]
     config, own = {name: value for layer in layers for name, value in layer.items()}, layers[2]
-    check_own_fields(plugin, own, allowed)
+    check_own_fields(plugin, own, allowed, usual=layers[1])
     _check_addresses(plugin, config, own)
     try:
         read: msgspec.Struct = msgspec.convert(config, plugin.config)
@@ -89,13 +91,27 @@ def renamed(plugin: Plugin[Any], config: JsonObject) -> JsonObject:
     return {aliases.get(name, name): value for name, value in config.items()}
 
 
-def check_own_fields(plugin: Plugin[Any], own: JsonObject, allowed: Collection[str] | None) -> None:
-    """Raises `ActionError` for a field that a resource may not set. `allowed` are the fields that the type lists."""
+def check_own_plugin(own: str, usual: str, allowed: Collection[str] | None) -> None:
+    """Raises `ActionError` if a resource names another plugin than its type: that one may have credentials of the
+    operator, and the type has decided nothing about it.
+    """
+    if own and usual and own != usual and PLUGIN not in (allowed or ()):
+        message = f'its type names "{usual}"; remove the field, or list {PLUGIN} in spec.resourceFields of the type'
+        raise ActionError("InvalidConfig", f'action.plugin: resources may not name "{own}": {message}')
+
+
+def check_own_fields(
+    plugin: Plugin[Any], own: JsonObject, allowed: Collection[str] | None, *, usual: JsonObject
+) -> None:
+    """Raises `ActionError` for a field that a resource may not set. `allowed` are the fields that the type lists, and
+    `usual` is the configuration of the type.
+    """
     listed = renamed(plugin, dict.fromkeys(allowed)) if allowed is not None else None
     for name in sorted(own):
         if name in getattr(plugin, "type_only", frozenset()):
             raise ActionError("InvalidConfig", f"action.config.{name}: only the resource type may set it")
-        is_allowed = name in listed if listed is not None else _is_safe(plugin, name, own[name])
+        is_decided = name in usual and name in getattr(plugin, "targets", frozenset())
+        is_allowed = name in listed if listed is not None else not is_decided and _is_safe(plugin, name, own[name])
         if not is_allowed and name in _field_names(plugin):
             message = f"resources may not set it; set it in the type, or list {name} in spec.resourceFields of the type"
             raise ActionError("InvalidConfig", f"action.config.{name}: {message}")

@@ -18,11 +18,13 @@ from homeostat.operators.actions.plugins.github_actions import GitHubActionsPlug
 from homeostat.operators.actions.plugins.gitlab_ci import GitLabCiPlugin
 from homeostat.operators.actions.plugins.http import HttpPlugin
 from homeostat.operators.actions.plugins.plugin import ActionError
+from homeostat.operators.actions.plugins.terraform import TerraformPlugin
 from homeostat.operators.actions.runs.jobs import (
     LARGEST_OUTPUTS,
     Configuration,
     Effective,
     called,
+    check_own_plugin,
     effective_action,
     read_config,
 )
@@ -137,6 +139,52 @@ def test_a_resource_may_set_only_safe_fields_unless_its_type_lists_more(
         read(plugin, theirs, own)
     read(plugin, theirs, own, allowed=[refused])
     read(plugin, theirs, own, allowed=[*own])
+
+
+@pytest.mark.parametrize(
+    ("plugin", "theirs", "own"),
+    [
+        (GitHubActionsPlugin, {"owner": "acme", "repo": "infra", "workflow": "apply.yml"}, {"repo": "payroll"}),
+        (GitHubActionsPlugin, {"workflow": "apply.yml"}, {"workflow": "deploy-production.yml"}),
+        (GitHubActionsPlugin, {"inputs": {"size": "${spec.size}"}}, {"inputs": {"size": "huge"}}),
+        (GitLabCiPlugin, {"project": "acme/infra"}, {"project": "acme/payroll"}),
+        (
+            TerraformPlugin,
+            {"files": {"a.tf": ""}, "variables": {"account": "test"}},
+            {"variables": {"account": "prod"}},
+        ),
+    ],
+    ids=["repository", "workflow", "inputs", "project", "variables"],
+)
+def test_a_resource_does_not_change_what_its_type_has_decided(
+    plugin: type[Any], theirs: dict[str, Any], own: dict[str, Any]
+) -> None:
+    with pytest.raises(ActionError, match=rf"action\.config\.{next(iter(own))}: resources may not set it"):
+        read(plugin, theirs, own)
+    read(plugin, theirs, own, allowed=[*own])
+
+
+@pytest.mark.parametrize(
+    ("own", "usual", "allowed", "is_taken"),
+    [
+        ("", "http", None, True),
+        ("http", "http", None, True),
+        ("github_actions", "", None, True),
+        ("github_actions", "http", None, False),
+        ("github_actions", "http", ["owner"], False),
+        ("github_actions", "http", ["plugin"], True),
+    ],
+    ids=["none", "the-types", "the-type-names-none", "another", "another-beside-a-list", "another-as-listed"],
+)
+def test_a_resource_names_another_plugin_only_if_its_type_allows_it(
+    own: str, usual: str, allowed: list[str] | None, *, is_taken: bool
+) -> None:
+    # Another plugin may have credentials of the operator: GITHUB_TOKEN starts any workflow that it may.
+    if is_taken:
+        check_own_plugin(own, usual, allowed)
+        return
+    with pytest.raises(ActionError, match=rf'action\.plugin: resources may not name "{own}": its type names "http"'):
+        check_own_plugin(own, usual, allowed)
 
 
 def test_a_list_of_the_type_also_forbids_what_is_safe_otherwise() -> None:
