@@ -16,8 +16,7 @@ import msgspec
 
 from homeostat.external.oci.errors import UnauthorizedError, UnexpectedResponseError
 from homeostat.external.rest.auth import Auth
-from homeostat.external.rest.paging import Sender
-from homeostat.external.rest.request import Request
+from homeostat.external.rest.request import Request, Sender
 from homeostat.external.secrets.credentials import BearerToken
 from homeostat.external.secrets.docker_config import RegistryCredential
 

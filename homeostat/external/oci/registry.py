@@ -40,7 +40,7 @@ from homeostat.external.oci.manifest import (
     parse_manifest,
 )
 from homeostat.external.rest.client import RestClient
-from homeostat.external.rest.paging import parse_links
+from homeostat.external.rest.links import parse_links
 from homeostat.external.rest.request import Response
 from homeostat.objects.views.image import Image, InvalidImageError, check_image
 

@@ -75,7 +75,3 @@ class InvalidResponseError(ResponseLostError):
 
 class TooManyRedirectsError(InvalidResponseError):
     reason = "TooManyRedirects"
-
-
-class TooManyPagesError(InvalidResponseError):
-    reason = "TooManyPages"

@@ -42,10 +42,10 @@ def redirected(request: Request, status: int, headers: Mapping[str, str]) -> Req
     if status in (307, 308) and not is_read:
         return replace(request, url=target) if is_same else None
     followed = request if is_read else _as_get(request)
-    return replace(followed, url=target) if is_same else moved(followed, target)
+    return replace(followed, url=target) if is_same else _moved(followed, target)
 
 
-def moved(request: Request, url: str) -> Request:
+def _moved(request: Request, url: str) -> Request:
     """The same request to another origin, without anything that may be a credential."""
     headers = {name: value for name, value in request.headers.items() if name.lower() in _HARMLESS}
     return replace(request, url=url, headers=headers, auth=None, is_anonymous=True)

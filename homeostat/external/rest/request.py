@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -81,6 +81,10 @@ class Response:
             return msgspec.json.decode(self.body, type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidResponseError(f"HTTP {self.status} with an unexpected body: {error}") from error
+
+
+class Sender(Protocol):
+    async def send(self, request: Request) -> Response: ...
 
 
 def host_of(url: str) -> str:

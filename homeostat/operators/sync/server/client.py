@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urlsplit
 from homeostat.external.rest.auth import OAuth2
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import ResponseTooLargeError, RestError, TlsInvalidError, TokenError
+from homeostat.external.rest.links import parse_links
 from homeostat.external.rest.oauth2 import OAuth2Tokens
-from homeostat.external.rest.paging import parse_links
 from homeostat.external.rest.rate import RatePolicy
 from homeostat.external.rest.redirects import redirected
 from homeostat.external.rest.request import Request, Response, origin_of
