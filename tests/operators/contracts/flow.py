@@ -12,7 +12,6 @@ import msgspec
 from homeostat.objects.json import encode
 from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle, Unresolved
-from homeostat.operators.contracts.engine.bundle.ignore import visible
 from homeostat.operators.contracts.engine.diff.compare import Side, compare
 from homeostat.operators.contracts.engine.diff.render import render_markdown, render_text
 from homeostat.operators.contracts.engine.document.contract import Dependency
@@ -27,6 +26,7 @@ from homeostat.operators.contracts.engine.reference import is_oci, location, par
 from homeostat.operators.contracts.engine.validate import Overrides, load, validate_files
 from homeostat.operators.contracts.engine.views.explain import explain_fields, explain_text
 from tests.operators.contracts.recorded import files_of
+from tests.operators.contracts.visible import visible
 
 TODAY = date(2026, 11, 17)
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from homeostat.operators.contracts.engine.checks.endpoint import Outcome, Probe, judge_probe, plan_probes, probe_url
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, Failure, Loaded, Observed, evaluate
 from homeostat.operators.contracts.engine.checks.resources import Target
-from homeostat.operators.contracts.engine.checks.series import figures, samples
 from homeostat.operators.contracts.engine.checks.snapshot import Snapshot, Workload
 from homeostat.operators.contracts.engine.document.contract import Contract, Health, Interface, Metrics, Runtime
 from homeostat.operators.contracts.engine.document.parse import parse_contract
 from homeostat.operators.contracts.engine.revision import label_value, resolution_policy, revision_name
+from tests.operators.contracts.series import samples_of
 
 _TODAY = date(2026, 6, 8)
 _HEAD = 'pactoVersion: "1.2"\nservice: {name: quay, version: 1.0.0}\n'
@@ -91,7 +91,7 @@ def test_what_cannot_be_observed_is_unknown() -> None:
 
 def test_a_contract_that_was_not_loaded_has_the_status_series_alone() -> None:
     found = evaluate(Failure("no such repository"), today=_TODAY)
-    assert {each.metric for each in samples(figures(found), name="a", namespace="n")} == {"pacto_contract_status"}
+    assert {each.name for each in samples_of([("a", found)], "n")} == {"pacto_contract_status"}
 
 
 def test_a_probe_that_is_pending_lowers_nothing_and_is_not_counted() -> None:
@@ -150,10 +150,7 @@ def test_readiness_of_1_1_names_an_invalid_date() -> None:
     found = evaluate(Loaded(parse_contract(text.encode())), today=_TODAY)
     assert _conditions(found)["ReadinessSatisfied"] == ("False", "BelowMinScore")
     assert found.fields["readiness"]["expiredCount"] == 1
-    metrics = {
-        (each.metric, each.labels.get("status")): each.value
-        for each in samples(figures(found), name="q", namespace="n")
-    }
+    metrics = {(each.name, each.labels.get("status")): each.value for each in samples_of([("q", found)], "n")}
     assert metrics["pacto_readiness_checks", "Expired"] == 1.0
 
 

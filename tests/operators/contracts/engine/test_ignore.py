@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from homeostat.operators.contracts.engine.bundle.ignore import matches_step, read_ignore, visible
+from homeostat.operators.contracts.engine.bundle.ignore import matches_step, read_ignore
+from tests.operators.contracts.visible import visible
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 
 from homeostat.external.oci.bundle import pack_bundle, unpack_bundle
 from homeostat.operators.contracts.engine.bundle.artifact import PublishError, publish_reference
-from homeostat.operators.contracts.engine.bundle.ignore import visible
 from homeostat.operators.contracts.engine.document.parse import parse_contract
 from homeostat.operators.contracts.engine.plugin import PluginError, plugin_request, read_answer
 from homeostat.operators.contracts.engine.scaffold import new_bundle
 from homeostat.operators.contracts.engine.validate import load, validate_files
 from tests.operators.contracts.flow import Answer, Flow
 from tests.operators.contracts.recorded import comparable, comparable_lines, files_of, lock_data, recorded
+from tests.operators.contracts.visible import visible
 
 _CASES: dict[str, Any] = recorded("flow")
 _OWN = ("pack-ignore", "pack-invalid", "push-pull", "push-refused", "init", "generate", "generate-escape")

@@ -14,7 +14,6 @@ from homeostat.objects.versions.constraint import best_tag
 from homeostat.operators.contracts.engine.checks.endpoint import Outcome
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, Failure, Loaded, Observed, evaluate
 from homeostat.operators.contracts.engine.checks.resources import Target, target_of
-from homeostat.operators.contracts.engine.checks.series import figures, samples
 from homeostat.operators.contracts.engine.checks.snapshot import observe
 from homeostat.operators.contracts.engine.document.parse import ParseError, parse_contract
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE
@@ -26,6 +25,7 @@ from homeostat.operators.contracts.engine.revision import (
     revision_name,
 )
 from tests.operators.contracts.recorded import REGISTRY, files_of, recorded
+from tests.operators.contracts.series import samples_of
 
 _CASES: dict[str, Any] = recorded("operator")
 _TODAY = date(2026, 11, 17)
@@ -110,14 +110,16 @@ def test_a_scenario_is_decided_as_recorded(name: str) -> None:
 
 def _check(world: _World, expected: dict[str, Any]) -> None:
     metrics: dict[str, float] = {}
+    evaluations: list[tuple[str, Evaluation]] = []
     for (kind, name), pacto in world.objects.items():
         if kind != "Pacto":
             continue
         found, data = world.evaluate(pacto)
         _check_pacto(name, pacto, found, data, expected)
-        for each in samples(figures(found), name=name, namespace=world.namespace):
-            labels = ",".join(f"{key}={value}" for key, value in sorted(each.labels.items()) if key != "namespace")
-            metrics[f"{each.metric}{{{labels}}}"] = each.value
+        evaluations.append((name, found))
+    for each in samples_of(evaluations, world.namespace):
+        labels = ",".join(f"{key}={value}" for key, value in sorted(each.labels.items()) if key != "namespace")
+        metrics[f"{each.name}{{{labels}}}"] = each.value
     for series, value in expected["metrics"].items():
         assert metrics.get(series, 0.0) == value, series
     free = ("pacto_contract_validation_errors", "pacto_contract_validation_warnings")

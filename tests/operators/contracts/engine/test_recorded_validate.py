@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from homeostat.operators.contracts.engine.bundle.ignore import visible
 from homeostat.operators.contracts.engine.validate import Overrides, Validation, validate_files
 from tests.operators.contracts.recorded import Bundles, files_of, finding_pairs, recorded
+from tests.operators.contracts.visible import visible
 
 _CASES: dict[str, Any] = recorded("validate")
 _TODAY = date(2026, 11, 17)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.operators.contracts.engine.bundle.ignore import visible
 from homeostat.operators.contracts.engine.files import below
 from homeostat.operators.contracts.sources.directory import Directory, Limits
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, NotFoundError
+from tests.operators.contracts.visible import visible
 
 
 @pytest.fixture

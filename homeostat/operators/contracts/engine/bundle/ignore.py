@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.memory.cache import cached
-from homeostat.operators.contracts.engine.files import CONTRACT_FILE, IGNORE_FILE, Files
+from homeostat.operators.contracts.engine.files import CONTRACT_FILE, IGNORE_FILE
 
 MAX_RULES: Final = 200
 _ALWAYS: Final = frozenset({".git", IGNORE_FILE, ".DS_Store"})
@@ -72,11 +72,6 @@ def read_ignore(data: bytes | None) -> Ignore:
     """Read the rules of a `.pactoignore`. Lines beyond `MAX_RULES` are not read."""
     lines = (data or b"").decode(errors="replace").splitlines()[:MAX_RULES]
     return Ignore(tuple(rule for line in lines if (rule := _rule(line)) is not None))
-
-
-def visible(files: Files) -> dict[str, bytes]:
-    """Return the files of a directory that belong to its bundle."""
-    return {path: files[path] for path in read_ignore(files.get(IGNORE_FILE)).visible(files)}
 
 
 def _rule(line: str) -> Rule | None:

@@ -1,18 +1,17 @@
-"""The metrics of one bound contract, as samples. Pure.
+"""What the metrics of one bound contract show, and their names. Pure.
 
 Series labelled by service exist only for a contract that was loaded; those of readiness only for one that declares it.
-The caller deletes series that are no longer returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation
-from homeostat.operators.contracts.engine.checks.verdict import STATUSES, ContractStatus, Severity
+from homeostat.operators.contracts.engine.checks.verdict import ContractStatus, Severity
 from homeostat.operators.contracts.engine.readiness import (
     BELOW_MIN_SCORE,
     EXPIRED,
@@ -31,12 +30,6 @@ READINESS_SCORE: Final = "pacto_readiness_score"
 READINESS_GATE: Final = "pacto_readiness_gate"
 READINESS_STATUS: Final = "pacto_readiness_status"
 READINESS_CHECKS: Final = "pacto_readiness_checks"
-
-
-class Sample(msgspec.Struct, frozen=True):
-    metric: str
-    labels: Mapping[str, str]
-    value: float
 
 
 class ReadinessFigures(msgspec.Struct, frozen=True, gc=False):
@@ -79,34 +72,3 @@ def _readiness_figures(readiness: Assessment) -> ReadinessFigures:
         tuple((reason, readiness.reason == reason) for reason in reasons),
         tuple((status, readiness.count(status)) for status in statuses(readiness)),
     )
-
-
-def samples(shown: Figures, *, name: str, namespace: str) -> list[Sample]:
-    """Return all samples; `name` is the name of the Pacto object."""
-    own = {"name": name, "namespace": namespace}
-    found = [Sample(CONTRACT_STATUS, {**own, "status": each}, float(each == shown.status)) for each in STATUSES]
-    if shown.service is not None:
-        found += _service_samples(shown, {"service": shown.service, "namespace": namespace})
-    if shown.readiness is not None:
-        found += _readiness_samples(shown.readiness, own)
-    return found
-
-
-def _service_samples(shown: Figures, labels: Mapping[str, str]) -> Iterator[Sample]:
-    def failed(severity: Severity) -> float:
-        return float(sum(not passed and each == severity for _, each, passed in shown.results))
-
-    yield Sample(COMPLIANCE, labels, float(all(passed for _, _, passed in shown.results)))
-    yield Sample(ERRORS, labels, failed("error"))
-    yield Sample(WARNINGS, labels, failed("warning"))
-    for check, _, passed in shown.results:
-        yield Sample(RESULT, {**labels, "check": check}, float(passed))
-
-
-def _readiness_samples(readiness: ReadinessFigures, labels: Mapping[str, str]) -> Iterator[Sample]:
-    yield Sample(READINESS_SCORE, labels, float(readiness.score))
-    yield Sample(READINESS_GATE, labels, float(readiness.is_passing))
-    for reason, is_current in readiness.reasons:
-        yield Sample(READINESS_STATUS, {**labels, "status": reason}, float(is_current))
-    for status, count in readiness.counts:
-        yield Sample(READINESS_CHECKS, {**labels, "status": status}, float(count))
