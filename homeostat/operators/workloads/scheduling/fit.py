@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -24,25 +24,21 @@ _BLOCKING: Final = ("NoSchedule", "NoExecute")
 _SOFT: Final = "PreferNoSchedule"
 _UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 UNFIT: Final = "node(s) didn't match Pod's node affinity/selector"
-_CORDONED: Final = "node(s) were unschedulable"
 NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _PORT: Final = "host port "
 """Before a port of the host among the amounts: `host port TCP/80/0.0.0.0`."""
 _ANY: Final = "0.0.0.0"  # noqa: S104
 
-_RESOLVABLE: Final = (
-    "Insufficient",
-    "Too many",
-    NO_PORTS,
-    "node(s) didn't match pod anti-affinity rules",
-    "node(s) didn't satisfy existing pods anti-affinity rules",
-    "node(s) didn't match pod topology spread constraints",
-)
-"""What other Pods are the reason of, so that their removal may help."""
-_UNRESOLVABLE: Final = ("node(s) didn't match pod topology spread constraints (missing required label)",)
-
 Amounts = dict[str, int]
 """Quantities in nano units by resource name."""
+
+
+class Obstacle(NamedTuple):
+    """Why a Pod must not be on a Node, in the scheduler's words."""
+
+    text: str
+    is_others: bool = False
+    """Whether other Pods are the reason, so that their removal may help."""
 
 
 class NodeFacts(msgspec.Struct, frozen=True):
@@ -150,22 +146,22 @@ def _amounts(requests: Iterable[Mapping[str, str | int | float]]) -> Amounts:
     return total
 
 
-def obstacle(spec: PodSpec, requests: Amounts, node: NodeFacts, used: Mapping[str, int]) -> str:
-    """Why the Pod does not fit on the Node, in the scheduler's words; empty if it does."""
+def obstacle(spec: PodSpec, requests: Amounts, node: NodeFacts, used: Mapping[str, int]) -> Obstacle | None:
+    """Why the Pod does not fit on the Node; None if it does."""
     if node.is_cordoned and not tolerates(spec, {"key": _UNSCHEDULABLE, "effect": "NoSchedule"}):
-        return _CORDONED
+        return Obstacle("node(s) were unschedulable")
     for taint in node.taints:
         if not tolerates(spec, taint):
-            return f"node(s) had untolerated taint {{{taint.get('key', '')}: {taint.get('value', '')}}}"
+            return Obstacle(f"node(s) had untolerated taint {{{taint.get('key', '')}: {taint.get('value', '')}}}")
     if not matches_node(spec, node.labels, node.name):
-        return UNFIT
+        return Obstacle(UNFIT)
     for name, amount in requests.items():
         if is_port(name):
             if _is_taken(name, used):
-                return NO_PORTS
+                return Obstacle(NO_PORTS, is_others=True)
         elif amount and used.get(name, 0) + amount > node.allocatable.get(name, 0):
-            return "Too many pods" if name == PODS else f"Insufficient {name}"
-    return ""
+            return Obstacle("Too many pods" if name == PODS else f"Insufficient {name}", is_others=True)
+    return None
 
 
 def _is_taken(port: str, used: Mapping[str, int]) -> bool:
@@ -232,14 +228,12 @@ def _is_tolerated(toleration: JsonObject, taint: JsonObject) -> bool:
     return bool(key) and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
-def fit_error(total: int, obstacles: Counter[str]) -> str:
+def fit_error(total: int, obstacles: Counter[Obstacle]) -> str:
     """The message of the condition PodScheduled, as the scheduler words it."""
     if not total:
         return "no nodes available to schedule pods"
-    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in obstacles.items()))
-    full = sum(
-        count for reason, count in obstacles.items() if reason.startswith(_RESOLVABLE) and reason not in _UNRESOLVABLE
-    )
+    reasons = ", ".join(sorted(f"{count} {each.text}" for each, count in obstacles.items()))
+    full = sum(count for each, count in obstacles.items() if each.is_others)
     helpless = total - full
     victims = [
         text

@@ -16,14 +16,15 @@ from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
 from homeostat.operators.workloads.api import PodSpec
-from homeostat.operators.workloads.scheduling.fit import NodeFacts, matches_node
+from homeostat.operators.workloads.scheduling.fit import NodeFacts, Obstacle, matches_node
 from homeostat.operators.workloads.scheduling.tallies import Group, Member
 
-NOT_NEAR: Final = "node(s) didn't match pod affinity rules"
-NOT_APART: Final = "node(s) didn't match pod anti-affinity rules"
-UNWELCOME: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
-UNEVEN: Final = "node(s) didn't match pod topology spread constraints"
-UNLABELLED: Final = f"{UNEVEN} (missing required label)"
+_SPREAD: Final = "node(s) didn't match pod topology spread constraints"
+UNEVEN: Final = Obstacle(_SPREAD, is_others=True)
+UNLABELLED: Final = Obstacle(f"{_SPREAD} (missing required label)")
+NOT_NEAR: Final = Obstacle("node(s) didn't match pod affinity rules")
+NOT_APART: Final = Obstacle("node(s) didn't match pod anti-affinity rules", is_others=True)
+UNWELCOME: Final = Obstacle("node(s) didn't satisfy existing pods anti-affinity rules", is_others=True)
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -139,8 +140,8 @@ class Neighbours:
             if self._is_own(term.group):
                 self._closed.setdefault(term.topology, Counter()).update(domain_counts(nodes, term.topology, places))
 
-    def obstacle(self, node: NodeFacts) -> str:
-        """Why the Pod must not be on the Node, in the scheduler's words; empty if it may."""
+    def obstacle(self, node: NodeFacts) -> Obstacle | None:
+        """Why the Pod must not be on the Node; None if it may."""
         labels = node.labels
         for spread, counts, least in zip(self._constraints.spread, self._spread, self._least, strict=True):
             domain = labels.get(spread.topology)
@@ -154,7 +155,7 @@ class Neighbours:
         for term, apart in zip(self._constraints.apart, self._apart, strict=True):
             if term.topology in labels and apart[labels[term.topology]]:
                 return NOT_APART
-        return UNWELCOME if any(key in labels and closed[labels[key]] for key, closed in self._closed.items()) else ""
+        return UNWELCOME if any(key in labels and closed[labels[key]] for key, closed in self._closed.items()) else None
 
     def note(self, member: Member, apart: Iterable[Term], change: int) -> None:
         """As if a Pod, which wants others to be `apart`, were placed (1) or removed (-1)."""

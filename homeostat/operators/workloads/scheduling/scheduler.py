@@ -239,12 +239,12 @@ class Scheduler:
             return f"0/{total} nodes are available: {why}. {no_victims(total, f'{total} {HELPLESS}')}"
         neighbours = self._neighbours(key, spec, labels, constraints_of(key[0], labels, spec))
         reserved = self._reserved(key, spec.priority)
-        found = Counter(
+        obstacles = (
             obstacle(spec, requests, each, reserved.get(each.name) or self._usage(each.name))
-            or (neighbours.obstacle(each) if neighbours else "")
+            or (neighbours.obstacle(each) if neighbours else None)
             for each in nodes
         )
-        return fit_error(len(nodes), found)
+        return fit_error(len(nodes), Counter(each for each in obstacles if each is not None))
 
     def observe(self, pod: Pod) -> None:
         """A Pod as the watch shows it; finished ones use nothing."""
