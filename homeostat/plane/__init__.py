@@ -12,13 +12,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
-from homeostat.edge.reply import Reply
-from homeostat.edge.server import serve
-from homeostat.objects.errors import error_of, status_of
-from homeostat.objects.json import encode
 from homeostat.plane.assembly import assemble
 from homeostat.plane.background import OPERATORS_GRACE_S, host_operators, run_housekeeping, run_timers
 from homeostat.plane.bootstrap import bootstrap, bootstrap_user_roles
@@ -31,7 +26,6 @@ from homeostat.plane.storage import PlaneStore, open_store
 from homeostat.runtime.faces.listeners import FaceChoice, FaceError, Place
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.runtime.telemetry.tracing import OFF, Tracer
-from homeostat.server.app import refusal
 from homeostat.server.pki.directory import PkiError, server_context
 from homeostat.server.pki.first_credentials import IssuedAhead
 from homeostat.server.pki.private_file import make_private_directory
@@ -109,8 +103,7 @@ async def _running(
             # Clients inside the process stop before their watches do, so that they do not report the end as a failure.
             await asyncio.wait(running, timeout=OPERATORS_GRACE_S)
             plane.watches.close()
-            if plane.server is not None:
-                await plane.server.stop(grace_s=3.0)
+            await plane.server.stop(grace_s=3.0)
             await plane.conversions.close()
             await plane.admission.close()
             plane.app.authorizer.close()
@@ -125,20 +118,12 @@ async def _serving(
     """Listen, and begin the work that needs the address. Returns when clients find what a plane has to offer."""
     settings, pki = plane.settings, pki_of(plane.settings)
     context = None if settings.is_open else server_context(pki)
-    plane.server = await serve(
-        plane.app.handle,
-        host=settings.bind,
-        port=settings.port,
-        ssl=context,
-        limits=settings.limits,
-        refuse=_refuse,
-        ids=plane.app.ids,
-    )
+    await plane.server.listen(settings.bind, settings.port, context)
     write_kubeconfig(plane, pki)
     published = begin(publish_own_service(plane))
     if context is not None:
         begin(renew_credentials(plane, pki, context))
-    async with faces_served(plane, supervisors, context) as plane.faces:
+    async with faces_served(plane, supervisors, context):
         await _installed(supervisors)
         await asyncio.wait([published], timeout=_KINDS_WITHIN_S)
         # Last, because nothing can make the start fail any more, and clients do not have to wait for this.
@@ -162,12 +147,3 @@ async def _installed(supervisors: Sequence[Supervisor]) -> None:
         async with asyncio.timeout(_KINDS_WITHIN_S):
             for supervisor in supervisors:
                 await supervisor.installed()
-
-
-def _refuse(code: int, message: str) -> Reply:
-    error = error_of({"code": code, "message": message})
-    if error.code == code:
-        return refusal(error)
-    # HTTP has status codes that Kubernetes has no error for.
-    reason = HTTPStatus(code).phrase.replace(" ", "")
-    return Reply(code, encode({**status_of(error), "reason": reason, "code": code}))

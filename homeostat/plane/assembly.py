@@ -7,12 +7,15 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from homeostat import __version__
+from homeostat.edge.reply import Reply
+from homeostat.edge.server import Server
 from homeostat.edge.threads import in_thread
-from homeostat.objects.errors import UnavailableError
-from homeostat.objects.json import JsonObject, decode_stored
+from homeostat.objects.errors import UnavailableError, error_of, status_of
+from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.operators.catalog import operator_name, shipped_definition
 from homeostat.plane.background import LEASES
 from homeostat.plane.metrics import measure
@@ -34,7 +37,7 @@ from homeostat.server.access.tokens.service_account import AccountTokens
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.admission.plugins.node_restriction import restrict_token
 from homeostat.server.admission.webhooks.client import WebhookClient
-from homeostat.server.app import App
+from homeostat.server.app import App, refusal
 from homeostat.server.components import component_statuses
 from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.discovery.catalog import Catalog
@@ -119,7 +122,14 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     )
     metrics.include(FlowFigures(flows.seats))
     measure(metrics, settings, pki, store, watches)
-    return Plane(settings, store, app, watches, admission, conversions, accounts, supervisors, tracking)
+    return Plane(
+        settings, store, app, watches, admission, conversions, accounts, supervisors, tracking, _server(settings, app)
+    )
+
+
+def _server(settings: Settings, app: App) -> Server:
+    """It does not listen yet."""
+    return Server(app.handle, settings.limits, _refuse, app.ids)
 
 
 def _problem(store: PlaneStore) -> str:
@@ -179,3 +189,12 @@ def _objects(store: Store) -> Callable[[str, str, str], JsonObject | None]:
         return decode_stored(record.value) if record else None
 
     return read
+
+
+def _refuse(code: int, message: str) -> Reply:
+    error = error_of({"code": code, "message": message})
+    if error.code == code:
+        return refusal(error)
+    # HTTP has status codes that Kubernetes has no error for.
+    reason = HTTPStatus(code).phrase.replace(" ", "")
+    return Reply(code, encode({**status_of(error), "reason": reason, "code": code}))

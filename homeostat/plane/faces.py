@@ -14,7 +14,7 @@ from homeostat.edge.server import Handler
 from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.runtime.faces.face import Face, Figures, Surroundings, TokenFacts, opener_of
-from homeostat.runtime.faces.hosting import ServedFace, serve_faces
+from homeostat.runtime.faces.hosting import serve_faces
 from homeostat.runtime.faces.listeners import arrange
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.tokens.file import Tokens
@@ -32,16 +32,17 @@ class _Hosted(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def faces_served(
     plane: Plane, supervisors: Sequence[Supervisor], context: ssl.SSLContext | None
-) -> AsyncIterator[tuple[ServedFace, ...]]:
+) -> AsyncIterator[None]:
     """Serve the faces while the block runs. `FaceError` if they cannot be served as configured."""
     if plane.settings.faces is None:
-        yield ()
+        yield
         return
     hosted = {face.name: _hosted(plane, each) for each in supervisors for face in each.description.faces}
     listeners = arrange((face for each in supervisors for face in each.description.faces), plane.settings.faces)
     environment = plane.settings.environment
     async with serve_faces(listeners, partial(_opened, hosted), ssl=context, environment=environment) as served:
-        yield served
+        plane.faces.extend(served)
+        yield
 
 
 def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:

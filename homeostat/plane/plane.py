@@ -39,6 +39,7 @@ class Plane:
         accounts: AccountTokens,
         supervisors: list[Supervisor],
         tracking: TokenTracking,
+        server: Server,
     ) -> None:
         self.settings = settings
         self.store = store
@@ -49,13 +50,14 @@ class Plane:
         self.accounts = accounts
         self.supervisors = supervisors
         self.tracking = tracking
+        self.server = server
         self.elections: dict[str, Callable[[], bool]] = {}
         """Whether this replica leads the plane's own work, by lease."""
         self.client = Client(
             InProcess(app.handle, {"user": SELF}), bearing=lambda token: InProcess(app.handle, {}, token=token)
         )
-        self.server: Server | None = None
-        self.faces: tuple[ServedFace, ...] = ()
+        self.faces: list[ServedFace] = []
+        """Those that are being served."""
 
     @property
     def are_effects_paused(self) -> bool:
@@ -76,7 +78,7 @@ class Plane:
     def url(self) -> str:
         if self.settings.address:
             return self.settings.address
-        return self._url(self.server.port if self.server else self.settings.port)
+        return self._url(self.server.port or self.settings.port)
 
     def _url(self, port: int) -> str:
         scheme = "http" if self.settings.is_open else "https"
