@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from homeostat.operators.sync.context.catalog import Catalog
     from homeostat.operators.sync.context.prompt import Ask
     from homeostat.operators.sync.context.settings import Surroundings
-    from homeostat.operators.sync.engine.compare.difference import Mode
     from homeostat.operators.sync.session.session import Session
 
 P = ParamSpec("P")
@@ -95,7 +94,6 @@ class Run:
         *,
         is_recursive: bool = False,
         depth: int = 1,
-        mode: Mode = "declared",
         connects: bool = True,
         fetches: bool = True,
     ) -> AsyncIterator[Session]:
@@ -106,7 +104,6 @@ class Run:
         around = await self.surroundings()
         context = around.catalog.context(self.settings.context)
         async with await open_session(context, around, connects=connects, fetches=fetches) as session:
-            session.mode = mode
             self._warn(context)
             if session.server is not None and self.settings.verbosity > 1:
                 from homeostat.cli.sync.console.exchange import print_exchange

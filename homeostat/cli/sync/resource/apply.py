@@ -49,10 +49,12 @@ async def command(
     if payload is not None and recursive:
         raise ValidationError("-f applies one payload; it cannot be combined with -r")
     given = await read_input(payload, content_type) if payload is not None else None
-    async with run.session(target.path, is_recursive=recursive, mode=compare) as session:
+    async with run.session(target.path, is_recursive=recursive) as session:
         paths = chosen_paths(session, target, given, is_recursive=recursive)
         describes = run.settings.verbosity > 0
-        outcomes = await apply(session, paths, force=force, method=http_method, given=given, describes=describes)
+        outcomes = await apply(
+            session, paths, force=force, method=http_method, given=given, mode=compare, describes=describes
+        )
         await note_created(run, session, outcomes)
         if refresh:
             await refresh_files(session, [each.path for each in outcomes if each.error is None])

@@ -37,8 +37,8 @@ async def command(
       homeostat sync resource diff /customers -r --list
     """
     target = chosen_target(path, path_option)
-    async with run.session(target.path, is_recursive=recursive, mode=compare) as session:
-        found = await compare_all(session, local_paths(session, target, is_recursive=recursive))
+    async with run.session(target.path, is_recursive=recursive) as session:
+        found = await compare_all(session, local_paths(session, target, is_recursive=recursive), compare)
         compared = [each for each in found if isinstance(each, Compared)]
         if run.settings.output in ("json", "yaml"):
             print_value(run, [scrubbed(run, entry.entry) for each in compared for entry in shown(each)])

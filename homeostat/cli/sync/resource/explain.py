@@ -25,8 +25,8 @@ async def command(run: Run, path: str | None, path_option: str | None, compare: 
       homeostat sync resource explain /customers/acme -o text
     """
     target = chosen_target(path, path_option)
-    async with run.session(target.path, mode=compare) as session:
-        found = await compare_all(session, local_paths(session, target, is_recursive=False))
+    async with run.session(target.path) as session:
+        found = await compare_all(session, local_paths(session, target, is_recursive=False), compare)
         entries = [entry for each in found if isinstance(each, Compared) for entry in shown(each)]
         if is_text(run):
             lines = [f"{each.operation} {each.resource}{each.path}\n" for each in entries]

@@ -201,7 +201,7 @@ async def comparison(run: Run, step: Step) -> Compared:
     if step.action == "create":
         wanted = await desired(run.session, step.path)
         return Compared(wanted, Remote(), wanted.value, MISSING, [])
-    compared = await compare(run.session, step.path)
+    compared = await compare(run.session, step.path, run.prepared.plan.options.compare)
     if changed_step(run.session, compared, "update").basis != step.basis:
         raise ConflictError("the object was changed while the sync was running; the next one compares again")
     return compared

@@ -108,7 +108,6 @@ async def make_plan(
     """`scope` says which part of the source to compare, and which paths were removed if it is incremental. `detailed`
     limits how many steps of each action list their differences.
     """
-    session.mode = options.compare
     held, held_until = held_plan(options, record, now)
     found = _Found(kept=0 if held else MOST_KEPT, detailed=detailed)
     size = len(record.objects)
@@ -120,7 +119,7 @@ async def make_plan(
     observed = await observe_candidates(session, candidates, record, options)
     session.trim()
     gone = await swept(lambda: same_object(observed, found.steps, found.facts), size)
-    gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts)
+    gone = await with_renames(session, gone, record, found.steps, found.compared, found.facts, options.compare)
     steps = await swept(
         lambda: held_steps(
             [*(found.steps[each] for each in declared), *(each.step for each in gone)],
@@ -212,7 +211,7 @@ def _gone(scope: Plan, source: str, record: Record, declared: Sequence[str]) -> 
 
 async def _step(session: Session, path: str, options: SyncOptions, record: Record, found: _Found) -> Step:
     try:
-        compared = await compare(session, path)
+        compared = await compare(session, path, options.compare)
     except SyncError as error:
         found.errors[path] = error
         text = session.scrubber.scrub(str(of(path, error)))

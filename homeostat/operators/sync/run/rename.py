@@ -15,6 +15,7 @@ from dataclasses import replace as replaced
 
 from msgspec.structs import replace
 
+from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.paths.logical import parent
 from homeostat.operators.sync.run.changed import changed_step
 from homeostat.operators.sync.run.plan import Step
@@ -45,6 +46,7 @@ async def with_renames(
     steps: dict[str, Step],
     compared: dict[str, Compared],
     facts: dict[str, Owned],
+    mode: Mode,
 ) -> list[Candidate]:
     """Creations whose content is that of exactly one object to delete become its update, or come before it."""
     creations, deletions = defaultdict[str, list[str]](list), defaultdict[str, list[Candidate]](list)
@@ -61,7 +63,7 @@ async def with_renames(
         if len(paths) != 1 or len(deletions[content]) != 1:
             continue
         path, candidate = paths[0], deletions[content][0]
-        if await _updates(session, path, candidate, steps, compared, facts):
+        if await _updates(session, path, candidate, steps, compared, facts, mode):
             dropped.add(candidate.path)
         else:
             steps[path] = replace(steps[path], renamed_from=candidate.path)
@@ -75,13 +77,14 @@ async def _updates(
     steps: dict[str, Step],
     compared: dict[str, Compared],
     facts: dict[str, Owned],
+    mode: Mode,
 ) -> bool:
     """Whether the object can keep its id under the new path."""
     kept = compared.get(path)
     wanted = kept.wanted if kept is not None else await desired(session, path)
     if parent(path) != parent(candidate.path) or wanted.rules.has_one_identity or wanted.id:
         return False
-    compared[path] = await compared_with(session, wanted, replaced(candidate.remote, etag=""))
+    compared[path] = await compared_with(session, wanted, replaced(candidate.remote, etag=""), mode)
     step = changed_step(session, compared[path], "update")
     steps[path] = replace(step, renamed_from=candidate.path)
     facts[path] = replace(facts[path], id=candidate.remote.id)

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from homeostat.edge.turn import map_concurrently
-from homeostat.operators.sync.engine.compare.difference import Difference, differences, is_equal, masked
+from homeostat.operators.sync.engine.compare.difference import Difference, Mode, differences, is_equal, masked
 from homeostat.operators.sync.engine.errors import ConflictError, SyncError, of
 from homeostat.operators.sync.engine.lists.items import Item
 from homeostat.operators.sync.engine.paths.logical import parent, segments
@@ -54,12 +54,13 @@ async def apply(
     force: bool = False,
     method: str = "",
     given: Payload | None = None,
+    mode: Mode = "declared",
     describes: bool = False,
 ) -> list[Outcome]:
     """In the order of the paths; `describes` adds what the server has of those that are equal."""
 
     async def one(path: str) -> Outcome:
-        outcome, compared = await _apply_one(session, path, force=force, method=method, given=given)
+        outcome, compared = await _apply_one(session, path, mode, force=force, method=method, given=given)
         if not describes or compared is None or outcome.action != "unchanged":
             return outcome
         return replace(outcome, written=await described(session, compared.wanted, compared.remote))
@@ -95,10 +96,10 @@ async def prepare_lists(session: Session, paths: Sequence[str]) -> None:
 
 
 async def _apply_one(
-    session: Session, path: str, *, force: bool, method: str, given: Payload | None
+    session: Session, path: str, mode: Mode, *, force: bool, method: str, given: Payload | None
 ) -> tuple[Outcome, Compared | None]:
     try:
-        compared = await compare(session, path, given=given)
+        compared = await compare(session, path, mode, given=given)
         wanted, remote = compared.wanted, compared.remote
         if not remote.is_there:
             return await _create(session, wanted, method), compared
@@ -120,17 +121,17 @@ async def _create(session: Session, wanted: Desired, method: str) -> Outcome:
         return Outcome(wanted.path, "updated", await update(session, wanted, remote))
 
 
-async def compare(session: Session, path: str, *, given: Payload | None = None) -> Compared:
+async def compare(session: Session, path: str, mode: Mode, *, given: Payload | None = None) -> Compared:
     """Without masking: callers that print differences mask them with `shown`."""
     wanted = await desired(session, path, given)
     item = _known(session, wanted)
     if item is not None:
-        compared = await compared_with(session, wanted, Remote(item.value, item.id, item.alias))
-        if not compared.found and session.mode == "declared":
+        compared = await compared_with(session, wanted, Remote(item.value, item.id, item.alias), mode)
+        if not compared.found and mode == "declared":
             return compared
     elif parent(path) in session.lists and wanted.rules.operations["get"].path == "./{{/id}}":
-        return await compared_with(session, wanted, Remote())
-    return await compared_with(session, wanted, await observe(session, wanted))
+        return await compared_with(session, wanted, Remote(), mode)
+    return await compared_with(session, wanted, await observe(session, wanted), mode)
 
 
 def _known(session: Session, wanted: Desired) -> Item | None:
@@ -142,13 +143,13 @@ def _known(session: Session, wanted: Desired) -> Item | None:
     return (by_id.get(wanted.id) if wanted.id else None) or by_alias.get(wanted.alias)
 
 
-async def compared_with(session: Session, wanted: Desired, remote: Remote) -> Compared:
+async def compared_with(session: Session, wanted: Desired, remote: Remote, mode: Mode) -> Compared:
     local, other = wanted.value, remote.value
     steps = wanted.rules.operations["compare"].transforms
     if remote.is_there and steps and not isinstance(local, bytes | str):
         read = lambda each: read_resource(session, each)  # noqa: E731
         local, other = await transformed(session.jq, steps, [local, other], read)
-    mode, found = session.mode, list[Difference]()
+    found = list[Difference]()
     if other is MISSING or not await computed(lambda: is_equal(local, other, mode), local, other):
         found = await computed(lambda: differences(wanted.path, local, other, mode), local, other)
     return Compared(wanted, remote, local, other, found)
@@ -158,12 +159,12 @@ def shown(compared: Compared) -> list[Difference]:
     return masked(compared.found, compared.wanted.secrets)
 
 
-async def compare_all(session: Session, paths: Sequence[str]) -> list[Compared | SyncError]:
+async def compare_all(session: Session, paths: Sequence[str], mode: Mode) -> list[Compared | SyncError]:
     await prepare_lists(session, paths)
 
     async def one(path: str) -> Compared | SyncError:
         try:
-            return await compare(session, path)
+            return await compare(session, path, mode)
         except SyncError as error:
             return of(path, error)
 

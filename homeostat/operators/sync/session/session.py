@@ -24,7 +24,6 @@ from homeostat.operators.sync.context.settings import (
     secret_store,
     server_settings,
 )
-from homeostat.operators.sync.engine.compare.difference import Mode
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.lists.items import Item, identity_of
 from homeostat.operators.sync.engine.metadata.bundle import Bundle
@@ -62,7 +61,6 @@ class Session:
     openapi: OpenApi | None = None
     shared: Directory | None = None
     jq: JqPrograms = field(default_factory=JqPrograms)
-    mode: Mode = "declared"
     root: Directory = field(default_factory=Directory)
     metadata: Metadata = field(default_factory=Metadata)
     secret_names: set[str] = field(default_factory=set)
