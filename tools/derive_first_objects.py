@@ -32,10 +32,10 @@ from homeostat.plane.storage import open_store
 from homeostat.server.access.rbac.authorizer import GROUP
 from homeostat.server.access.rbac.default_roles import default_roles
 from homeostat.server.bootstrap import TABLE, TIME, UID, entry_of
-from homeostat.server.namespaces import SYSTEM_NAMESPACES
 from homeostat.store.base import Record, Scope
 
 TARGET = Path(__file__).parent.parent / "homeostat" / "server" / TABLE
+_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES = {
     "system-node-critical": (
         2_000_001_000,
@@ -75,7 +75,7 @@ v1 flowcontrol.apiserver.k8s.io 16100 21
 
 def first_objects() -> Iterator[tuple[str, JsonObject]]:
     """The collection path and the object, for each object to create. Pure."""
-    for name in SYSTEM_NAMESPACES:
+    for name in _NAMESPACES:
         yield "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     for name, (value, description) in _PRIORITY_CLASSES.items():
         yield (

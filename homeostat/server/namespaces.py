@@ -8,7 +8,6 @@ from homeostat.objects.errors import Cause, ForbiddenError, NotFoundError
 from homeostat.server.request.call import Call
 from homeostat.store.base import Key
 
-SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 UNDELETABLE_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
 
 

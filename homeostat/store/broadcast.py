@@ -31,18 +31,16 @@ class Listener:
 
 
 class Broadcast:
-    __slots__ = ("_calls", "_listeners", "count")
+    __slots__ = ("_calls", "_listeners")
 
     def __init__(self) -> None:
         self._listeners: dict[tuple[str, str, str], dict[Listener, None]] = {}
         self._calls: dict[tuple[str, str, str], tuple[Listener, ...]] = {}
-        self.count = 0
 
     def add(self, scope: Scope, deliver: Deliver, flush: Flush | None = None) -> Listener:
         listener = Listener(self, scope, deliver, flush)
         self._listeners.setdefault(scope, {})[listener] = None
         self._calls.pop(scope, None)
-        self.count += 1
         return listener
 
     def remove(self, scope: Scope, listener: Listener) -> None:
@@ -51,7 +49,6 @@ class Broadcast:
         self._calls.pop(scope, None)
         if not listeners:
             del self._listeners[scope]
-        self.count -= 1
 
     def publish(self, events: Sequence[Event]) -> None:
         """Deliver the events of one commit."""

@@ -65,10 +65,6 @@ class Replica:
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._turn: Turn | None = None
 
-    @property
-    def watchers(self) -> int:
-        return self._broadcast.count
-
     def get(self, key: Key) -> Record | None:
         return self._state.records.get(key)
 

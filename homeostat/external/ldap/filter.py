@@ -32,11 +32,6 @@ def encode_filter(text: str) -> bytes:
     return encoded
 
 
-def escape(value: str) -> str:
-    """The value with all special characters escaped."""
-    return "".join(f"\\{ord(each):02x}" if each in "\\*()\0" else each for each in value)
-
-
 def _filter(text: str, at: int, depth: int) -> tuple[bytes, int]:
     if depth > _DEEPEST:
         raise FilterError("the filter is too deep")

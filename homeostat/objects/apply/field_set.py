@@ -127,15 +127,6 @@ def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
     return result
 
 
-def contains(fields: FieldSet, path: tuple[str, ...]) -> bool:
-    node: FieldSet | None = fields
-    for element in path:
-        node = node.get(element) if node else None
-        if node is None:
-            return False
-    return bool(path) and node is not None and is_member(node)
-
-
 def paths(fields: FieldSet) -> Iterator[tuple[str, ...]]:
     """Every member: first those of a level, then those below each, in the order of their names."""
     for key in sorted(fields):

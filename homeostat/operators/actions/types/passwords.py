@@ -70,10 +70,6 @@ class PasswordFields(msgspec.Struct, frozen=True):
             for at, each in enumerate(value):
                 yield from self.items.values(each, f"{path}[{at}]")
 
-    def _restored(self, name: str, new: Json, old: Json) -> Json:
-        node = self.below(name)
-        return new if node is None else node.restored(new, old)
-
     def below(self, name: str) -> PasswordFields | None:
         return self.properties.get(name, self.additional)
 

@@ -15,7 +15,6 @@ from homeostat.objects.json import Json
 from homeostat.operators.sync.engine.compare.difference import Difference
 from homeostat.operators.sync.engine.errors import ConflictError, ValidationError
 from homeostat.operators.sync.run.options import SyncOptions
-from homeostat.operators.sync.run.shape import digest
 
 VERSION: Final = 1
 LARGEST: Final = 64 << 20
@@ -96,11 +95,6 @@ class SyncPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def unknown(self) -> list[Step]:
         return [each for each in self.steps if each.action == "unknown"]
-
-    @property
-    def fingerprint(self) -> str:
-        """Of what the plan was computed from: the same as long as files and server stay as they were."""
-        return digest([self.source, self.server, [list(_facts(each)) for each in self.steps if _is_fact(each)]])
 
 
 def _facts(step: Step) -> Iterable[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from homeostat.operators.sync.engine.errors import ValidationError
 from homeostat.operators.sync.engine.paths.glob import matches
-from homeostat.operators.sync.engine.paths.logical import Target, child, join, overlaps, parse, raw_segments
+from homeostat.operators.sync.engine.paths.logical import Target, join, overlaps, parse, raw_segments
 from homeostat.operators.sync.engine.paths.selector import Selector, parse_selector
 from homeostat.operators.sync.engine.paths.variables import singular, variables
 
@@ -70,12 +70,6 @@ def test_joining_trims_and_refuses_reserved_names() -> None:
     for each in ("", " ", "_"):
         with pytest.raises(ValidationError):
             join("/customers", each)
-
-
-def test_only_one_more_segment_is_a_child() -> None:
-    assert child("/customers", "/customers/acme") == "acme"
-    for each in ("/customers/acme/dev", "/customers", "/accounts/x"):
-        assert child("/customers", each) is None
 
 
 @pytest.mark.parametrize(

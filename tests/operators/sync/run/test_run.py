@@ -350,7 +350,6 @@ async def test_a_plan_is_refused_when_the_world_moved(rest: Rest) -> None:
     assert actions(plan) == {"/t/a": "update", "/t/b": "create"}
     again = await policy_.plan(declared)
     check_same(plan, again)
-    assert plan.fingerprint == again.fingerprint
     with pytest.raises(ConflictError, match="/t/a"):
         check_same(plan, await policy_.plan(files(a={"v": 3}, b={})))
     rest.call("PUT", "/_/objects/t/a", {"id": "a", "v": 5})

@@ -71,11 +71,6 @@ def join(path: str, segment: str) -> str:
     return normal(f"{path}/{trimmed}")
 
 
-def child(path: str, below: str) -> str | None:
-    """The last segment of `below` if it is directly below `path`."""
-    return name(below) if below != ROOT and parent(below) == path else None
-
-
 def is_within(path: str, scope: str) -> bool:
     """Whether the path is the scope or lies below it."""
     return scope == ROOT or path == scope or path.startswith(f"{scope}/")
