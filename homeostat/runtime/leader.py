@@ -297,4 +297,4 @@ def _remedy(error: Exception, namespace: str) -> str:
                 "or choose another where this account may (--lease-namespace)"
             )
         case _:
-            return "see that the server answers"
+            return "check that the server answers"

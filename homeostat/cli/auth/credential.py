@@ -26,7 +26,7 @@ def refused_credential(endpoint: Endpoint, source: str) -> str:
     if endpoint.plugin is not None:
         return (
             f"the server does not accept the credential of the program {endpoint.plugin.command}, which {source} "
-            f"names; log in again with it{_ANOTHER}"
+            f"names; log in again with that program{_ANOTHER}"
         )
     if endpoint.token_file is not None:
         return f"the server does not accept the token in {endpoint.token_file}, which {source} names{_RENEW}{_ANOTHER}"

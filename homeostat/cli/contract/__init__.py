@@ -46,7 +46,7 @@ COMMANDS: Final = {
     },
 }
 _INSTEAD: Final = {
-    "update": "update the package that installed homeostat, such as with pip",
+    "update": "update homeostat with the program that installed it, such as pip",
     "dashboard": "use: homeostat up --operators contracts",
 }
 

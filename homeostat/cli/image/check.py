@@ -18,7 +18,7 @@ from homeostat.cli.image.targets import named_deployments, read_known
 async def command(connection: Connection, name: str, allow_file: bool) -> None:
     """Check a Deployment: read its repositories, its file and its image, and say what a pass would do. Write nothing.
 
-    The Secrets that its annotations name are read with your own permissions. Ends with 1 if the update fails.
+    The Secrets that its annotations name are read with your own permissions. Exits with 1 if the update fails.
 
     \b
     Examples:

@@ -62,7 +62,7 @@ def command(
     """Update Deployments now: trigger a pass of the operator over those that are named, or all, and wait for it.
 
     With --dry-run nothing is pushed: the difference is computed here and printed. With --path the files of a checkout
-    are edited by the same engine, without a cluster. Ends with 1 if an update fails.
+    are edited by the same engine, without a cluster. Exits with 1 if an update fails.
 
     \b
     Examples:

@@ -71,9 +71,10 @@ async def command(
     is_all: bool,
     within_s: float,
 ) -> None:
-    """Wait until objects are as required; exit with 1 when the time is over.
+    """Wait until objects have a condition, exist or are gone; exit with 1 after the timeout.
 
-    A condition counts when it is as new as the object. jsonpath without a VALUE waits until the field exists.
+    A condition with an older observedGeneration than the object is ignored. jsonpath without a VALUE waits until the
+    field exists.
 
     \b
     Examples:
@@ -240,7 +241,7 @@ def _field(text: str) -> Holds:
         if value is None:
             return bool(found)
         if len(found) > 1:
-            raise Failure(f"{path} finds {len(found)} values, and one is compared; name one, as in [0]")
+            raise Failure(f"{path} finds {len(found)} values; wait compares one, so name it, as in [0]")
         return bool(found) and value_text(found[0]) == value
 
     return holds

@@ -59,12 +59,12 @@ async def command(
 ) -> None:
     """Print what `homeostat resource apply` of the same files would do, and do nothing.
 
-    Each resource is checked against its type's schema and compared with the one that is there; then its plugin is asked
+    Each resource is checked against its type's schema and compared with the existing one; then its plugin is asked
     on this machine, with the secrets of this machine, what it would change in the world. Whoever writes types on the
     server decides where these secrets go and which programs run, so programs need --allow-programs, and secrets of a
     Vault need --allow-vault.
 
-    Ends with 0 when all could be planned, and with 1 where a resource would be refused or a plugin cannot plan. With
+    Exits with 0 when all could be planned, and with 1 where a resource would be refused or a plugin cannot plan. With
     --detailed-exitcode 0 means that nothing would change, and 4 that something would or might.
 
     \b

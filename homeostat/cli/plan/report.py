@@ -85,7 +85,7 @@ def _lines(planned: Planned) -> Iterator[str]:
     if answer is None or answer.error:
         return
     if answer.unknown:
-        yield f"{answer.plugin or 'no plugin'}: not known: {one_line(answer.unknown)}"
+        yield f"{answer.plugin or 'no plugin'}: unknown: {one_line(answer.unknown)}"
     elif answer.plan is not None and not answer.plan.is_changed:
         yield f"{answer.plugin}: no changes"
     elif answer.plan is not None:

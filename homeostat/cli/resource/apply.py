@@ -39,7 +39,7 @@ async def command(
     A file holds objects of resources.homeostat.dev or bodies of the REST API: {"name", "resource_type_name",
     "resource_type_version", "spec", "action_plugin", "plugin_config"}. Resource types in it are added first.
 
-    Ends with 0 when all are ready, or only stored where nothing is waited for, and with 1 where one is refused, fails,
+    Exits with 0 when all are ready, or only stored where nothing is waited for, and with 1 where one is refused, fails,
     or is not ready in time.
 
     \b

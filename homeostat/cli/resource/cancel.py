@@ -23,7 +23,7 @@ async def command(connection: Connection, words: tuple[str, ...]) -> None:
 
     A program that the operator runs is ended; a run of GitHub Actions or GitLab CI is cancelled there. What it has
     changed so far stays. The history records the run as cancelled, and the resource is reconciled again on request
-    (homeostat resource reconcile) or after a change. Ends with 1 where nothing runs.
+    (homeostat resource reconcile) or after a change. Exits with 1 where nothing runs.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ from homeostat.objects.json import JsonObject
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool | None, within_s: int) -> None:
     """Delete resources. Each stays, in the phase `deleting`, until its plugin has destroyed the infrastructure.
 
-    Ends with 0 when they are gone (with --no-wait: when they are marked), and with 1 if one does not exist, cannot be
+    Exits with 0 when they are gone (with --no-wait: when they are marked), and with 1 if one does not exist, cannot be
     destroyed or is not gone in time; the others are still deleted.
 
     \b

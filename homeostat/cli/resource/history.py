@@ -37,7 +37,13 @@ _PAGE: Final = 500
 @all_namespaces_option
 @click.option("--gone", "is_gone", is_flag=True, help="Only of resources that are gone.")
 @click.option("--failed", "is_failed", is_flag=True, help="Only those that failed.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(0), help="Newest so many; 0 for all.")
+@click.option(
+    "--limit",
+    default=20,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Show only this many, the newest; 0 shows all.",
+)
 @output_option
 @connected
 async def command(

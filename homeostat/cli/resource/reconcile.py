@@ -23,7 +23,7 @@ from homeostat.operators.actions.api import REQUESTED
 async def command(connection: Connection, words: tuple[str, ...], is_awaited: bool, within_s: int) -> None:
     """Trigger reconciliation of resources now, and wait until it has ended unless --no-wait is given.
 
-    For a resource that is being deleted this retries its destruction. Ends with 0 when all are ready, or gone, and
+    For a resource that is being deleted this retries its destruction. Exits with 0 when all are ready, or gone, and
     with 1 where one fails or is not ready in time.
 
     \b

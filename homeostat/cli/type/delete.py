@@ -72,4 +72,4 @@ async def _gone(client: Client, doomed: FoundType, within_s: float) -> None:
                 why = ready.message if ready is not None and ready.status != "True" else ""
     except TimeoutError as error:
         message = why or "does the operator actions run?"
-        raise Failure(f"{doomed.title} is deleted and not gone after {within_s:.0f} s; {message}") from error
+        raise Failure(f"{doomed.title} is being deleted, but still exists after {within_s:.0f} s; {message}") from error

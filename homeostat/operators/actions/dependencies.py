@@ -87,7 +87,7 @@ async def open_dependencies(
         if not settings.allows_programs:
             plugins = without_programs(plugins)
         for name in sorted(settings.configs.keys() - {*plugins}):
-            log.warning("PLUGIN_CONFIGS names a plugin that is not there", extra={"plugin": name})
+            log.warning("PLUGIN_CONFIGS names an unknown plugin", extra={"plugin": name})
         yield Dependencies(
             client=client,
             plugins=plugins,

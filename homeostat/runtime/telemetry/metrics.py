@@ -55,7 +55,7 @@ _QUEUE: tuple[_Figure[WorkQueue[Any]], ...] = (
     _Figure("homeostat_queue_takes_total", "Keys taken by workers", lambda queue: queue.takes),
     _Figure(
         "homeostat_queue_wait_seconds_total",
-        "Time that taken keys were due and not taken",
+        "Time that keys waited for a worker after they were due",
         lambda queue: queue.waited_s,
     ),
 )

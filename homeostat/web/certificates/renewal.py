@@ -155,5 +155,5 @@ class Renewal:
             f"The certificate of the admission webhook {state} at {expires:%Y-%m-%d %H:%M} UTC and was not renewed: "
             f"{problem}. API servers then do not call it: they admit everything, or with failurePolicy Fail nothing"
         )
-        log.warning("certificate of the webhook is not renewed", extra={"expires": str(expires), "reason": problem})
+        log.warning("failed to renew certificate of the webhook", extra={"expires": str(expires), "reason": problem})
         self._report("Warning", "CertificateNotRenewed", message)

@@ -84,7 +84,7 @@ def test_a_change_is_waited_for(up: Up) -> None:
         (["ns/default", "--for=delete", "--timeout", "0"], 1, "", "waiting for its deletion; it is not being deleted;"),
         (["cm/nope", "--for=create", "--timeout", "0"], 1, "", "waiting for its creation; it does not exist;"),
         (["cm/nope", "--for=condition=Ready"], 1, "", "error: configmap/nope: it does not exist"),
-        (["ns/default", "--for=jsonpath={.metadata.*}=a"], 1, "", "values, and one is compared"),
+        (["ns/default", "--for=jsonpath={.metadata.*}=a"], 1, "", "values; wait compares one"),
         (["cm", "-l", "app=nope", "--for=delete"], 0, "", ""),
         (["cm", "-l", "app=nope", "--for=create"], 1, "", "no objects match"),
         (["cm", "-l", "app=nope", "--for=condition=Ready"], 1, "", "no objects match"),

@@ -146,8 +146,8 @@ def test_a_plugin_that_cannot_be_asked_ends_with_1(untouched: Cli, shelf: Shelf)
 @pytest.mark.parametrize(
     ("plugin", "told"),
     [
-        ("magic", 'magic: not known: on this machine unknown plugin "magic"; known plugins: github_actions, gitlab_ci'),
-        ("", "no plugin: not known: on this machine neither the resource nor its type sets an action plugin"),
+        ("magic", 'magic: unknown: on this machine unknown plugin "magic"; known plugins: github_actions, gitlab_ci'),
+        ("", "no plugin: unknown: on this machine neither the resource nor its type sets an action plugin"),
     ],
 )
 def test_a_plugin_that_this_machine_lacks_is_reported_and_is_no_failure(
@@ -162,12 +162,12 @@ def test_a_secret_that_this_machine_lacks_is_reported_and_is_no_failure(untouche
     kind["spec"]["action"]["config"]["headers"] = {"Authorization": {"key": "NOT_HERE"}}
     done = planned(untouched, kind, crate("there", size=3), options=("--detailed-exitcode",))
     assert done.code == 4
-    assert '  http: not known: the store "env" has no secret "NOT_HERE"' in done.out.splitlines()
+    assert '  http: unknown: the store "env" has no secret "NOT_HERE"' in done.out.splitlines()
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [((), 'not known: there is no secret store "vault"'), (("--allow-vault",), "127.0.0.1:1")],
+    [((), 'unknown: there is no secret store "vault"'), (("--allow-vault",), "127.0.0.1:1")],
     ids=["not allowed", "allowed"],
 )
 def test_a_vault_is_asked_only_where_it_is_allowed(
@@ -191,7 +191,7 @@ def test_programs_are_run_only_where_they_are_allowed(untouched: Cli, shelf: She
     answer = 'print(\'{"changed": true, "updated": 2, "message": "two of them"}\')'
     kind = command_type(shelf, f"open({str(ran)!r}, 'w').close(); {answer}")
     done = planned(untouched, kind, crate("there", size=3))
-    assert (done.code, "command: not known" in done.out, "--allow-programs" in done.out) == (0, True, True)
+    assert (done.code, "command: unknown" in done.out, "--allow-programs" in done.out) == (0, True, True)
     assert not ran.exists()
     allowed = planned(untouched, kind, crate("there", size=3), options=("--allow-programs",))
     assert "  command: +0 ~2 -0\n    two of them\n" in allowed.out

@@ -130,7 +130,7 @@ async def test_a_certificate_that_cannot_be_renewed_is_reported_once_a_day(
     renewal = Renewal(storage, lambda: MADE.certificate, report=report, now=lambda: now)
 
     def logged() -> int:
-        return sum(each.message == "certificate of the webhook is not renewed" for each in caplog.records)
+        return sum(each.message == "failed to renew certificate of the webhook" for each in caplog.records)
 
     await renewal.check()
     await renewal.check()

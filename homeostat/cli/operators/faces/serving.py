@@ -135,4 +135,4 @@ async def beside(run: Callable[[], Awaitable[Never]], work: str) -> AsyncIterato
 
 def _log_failure(work: str, task: asyncio.Future[Never]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("stopped work unexpectedly; restart the process", extra={"work": work}, exc_info=error)
+        log.error("background work stopped unexpectedly; restart the process", extra={"work": work}, exc_info=error)

@@ -21,7 +21,7 @@ CONTEXT: Final = click.option(
 )
 MESSAGE: Final = click.option("-m", "--message", default="", help="Text to add to the message of the commit.")
 PUSH: Final = click.option("--push", is_flag=True, help="Push the commit.")
-PRUNE_DEFAULTS: Final = click.option("--prune-defaults", is_flag=True, help="Leave out what the defaults say.")
+PRUNE_DEFAULTS: Final = click.option("--prune-defaults", is_flag=True, help="Leave out values that equal the defaults.")
 ALLOW_PLAINTEXT: Final = click.option(
     "--allow-plaintext", is_flag=True, help="Write what looks like a secret as it is."
 )

@@ -12,7 +12,7 @@ from homeostat.cli.sync.console.options import SyncGroup
     cls=SyncGroup,
     package=__name__,
     members={
-        "get": "Print the defaults that hold for a path.",
+        "get": "Print the defaults that apply to a path.",
         "edit": "Edit the defaults of a path.",
         "infer": "Infer defaults from what resources share.",
         "config": "Show how defaults are put together.",

@@ -1,4 +1,4 @@
-"""`homeostat sync resource defaults get`: the defaults that hold for a path."""
+"""`homeostat sync resource defaults get`: the defaults that apply to a path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from homeostat.cli.sync.console.output import print_value
 from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, sync_command
 
 
-@click.command("get", short_help="Print the defaults that hold for a path.")
+@click.command("get", short_help="Print the defaults that apply to a path.")
 @path_arguments
 @sync_command()
 async def command(run: Run, path: str | None, path_option: str | None) -> None:

@@ -12,7 +12,7 @@ from homeostat.cli.sync.console.options import SyncGroup
     cls=SyncGroup,
     package=__name__,
     members={
-        "get": "Print the metadata that holds for a path.",
+        "get": "Print the metadata that applies to a path.",
         "set": "Write the document of a path.",
         "unset": "Delete the document of a path.",
         "edit": "Edit the document of a path.",

@@ -1,4 +1,4 @@
-"""`homeostat sync resource metadata get`: the metadata that holds for a path."""
+"""`homeostat sync resource metadata get`: the metadata that applies to a path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from homeostat.operators.sync.engine.metadata.merge import merged
 from homeostat.operators.sync.engine.metadata.rules import ENGINE
 
 
-@click.command("get", short_help="Print the metadata that holds for a path.")
+@click.command("get", short_help="Print the metadata that applies to a path.")
 @path_arguments
 @click.option("--overrides-only", is_flag=True, help="Only what documents say, without the engine's defaults.")
 @sync_command()

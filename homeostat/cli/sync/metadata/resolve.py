@@ -13,7 +13,7 @@ from homeostat.cli.sync.metadata.address import chosen_selector, document_sessio
 @path_arguments
 @sync_command()
 async def command(run: Run, path: str | None, path_option: str | None) -> None:
-    """Print the merged documents that hold for a path.
+    """Print the merged documents that apply to a path.
 
     \b
     Examples:

@@ -221,7 +221,7 @@ class Proposer:
         if seen.open is not None:
             why = closing_of(sorted({each.key for each in batch.unneeded}))
             await pulls.close(seen.open, body=closed_body(seen.open.body, why))
-            log.info("closed pull request: nothing of it is due", extra={"url": seen.open.url})
+            log.info("closed pull request: none of its updates is due", extra={"url": seen.open.url})
             await self._comment(pulls, seen.open, why)
         if seen.head is not None:
             await delete_branch(repository, batch.branch, expected=seen.head.commit)

@@ -43,7 +43,7 @@ class CommitStatusReporter:
         """Where the annotation `commit_status` asks for it."""
         is_waiting = tracked.key in self._newest
         if not is_waiting and self._waiting.full():
-            log.warning("commit status deferred: too many wait", extra={"deployment": tracked.key})
+            log.warning("deferred commit status: too many are waiting", extra={"deployment": tracked.key})
             return
         self._newest[tracked.key] = status
         if not is_waiting:

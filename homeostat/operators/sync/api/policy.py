@@ -74,7 +74,9 @@ class ResourceReport(Part, frozen=True, kw_only=True):
     path: str
     result: Annotated[str, doc("created, updated, deleted, gone, undeclared, held or failed.")]
     message: Annotated[str, Meta(max_length=LONGEST_MESSAGE)] = ""
-    kind: Annotated[str, doc("Of a failure: Validation, NotFound, Auth, Conflict, Transport or Internal.")] = ""
+    kind: Annotated[
+        str, doc("The category of a failure: Validation, NotFound, Auth, Conflict, Transport or Internal.")
+    ] = ""
     fields: Annotated[tuple[str, ...], Meta(max_length=MOST_FIELDS), doc("JSON pointers of what differed.")] = ()
     changed_by: Annotated[str, doc("Who changed the object last, if the server reports it.")] = ""
     changes: Annotated[
@@ -155,8 +157,8 @@ class PolicyStatus(Status, frozen=True, kw_only=True, omit_defaults=True):
     last_trigger: Annotated[str | None, doc("Why the last sync ran.")] = None
     attempt: Attempt | None = None
     failure: Failure | None = None
-    held: Annotated[Count | None, doc("Changes that were not allowed; the resources say why.")] = None
-    held_message: Annotated[str | None, doc("Why the first of them was not allowed.")] = None
+    held: Annotated[Count | None, doc("Changes that were held; the resources say why.")] = None
+    held_message: Annotated[str | None, doc("Why the first of them was held.")] = None
     drifted: Annotated[
         Count | None, doc("Resources that differ from the repository after the last sync: held or failed.")
     ] = None

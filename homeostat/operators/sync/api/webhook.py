@@ -20,8 +20,12 @@ HOOKS: Final = "/hooks/v1/repositorywebhooks"
 class BranchFilter(Part, frozen=True, kw_only=True):
     """Globs of branch names; `*` does not cross a slash."""
 
-    include: Annotated[tuple[Text, ...], Meta(max_length=64), doc("Branches that count. Default: all.")] = ()
-    exclude: Annotated[tuple[Text, ...], Meta(max_length=64), doc("Branches that do not, whatever include says.")] = ()
+    include: Annotated[
+        tuple[Text, ...], Meta(max_length=64), doc("Branches whose pushes trigger a sync. Default: all.")
+    ] = ()
+    exclude: Annotated[
+        tuple[Text, ...], Meta(max_length=64), doc("Branches whose pushes do not, even if include matches them.")
+    ] = ()
 
 
 class WebhookSpec(Part, frozen=True, kw_only=True):

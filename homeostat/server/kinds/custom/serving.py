@@ -42,7 +42,7 @@ class Definitions:
         try:
             self._put(record)
         except Exception:
-            log.exception("the definition cannot be served", extra={"definition": record.key.name})
+            log.exception("failed to serve definition", extra={"definition": record.key.name})
 
     def _put(self, record: Record) -> None:
         definition = decode_stored(record.value)

@@ -131,7 +131,11 @@ def _lines(text: bytes, wanted: Wanted) -> Node:
     is_cut = len(text) >= MOST_BYTES
     fewer = f"These lines have more than {MOST_BYTES >> 20} MiB, so the newest are missing. Choose fewer lines."
     if not found:
-        what = f"None of the last {many(len(lines), 'line')} contains it." if lines else "It has printed nothing."
+        what = (
+            f"None of the last {many(len(lines), 'line')} contains this text."
+            if lines
+            else "The container has printed nothing."
+        )
         return [alert(fewer) if is_cut else None, el("div", el("p", what), class_="empty")]
     longer = f"; only their last {MOST_SHOWN // 1024} KiB are shown" if len(text) > MOST_SHOWN else ""
     # The script keeps the newest lines in view.

@@ -88,7 +88,7 @@ async def test_a_pod_shows_what_its_container_printed(kubelet: tuple[Kubelet, Si
     found = await site.open(f"{HERE}/logs?q=LINE+1&container=migrate&lines=100")
     assert len(found.document.one("pre").text.splitlines()) == 11
     assert (server.asked[-1]["container"], server.asked[-1]["tailLines"]) == (["migrate"], ["100"])
-    assert "None of the last 62 lines contains it." in (await site.open(f"{HERE}/logs?q=nowhere")).text
+    assert "None of the last 62 lines contains this text." in (await site.open(f"{HERE}/logs?q=nowhere")).text
     refused = await site.open(f"{HERE}/logs?run=previous")
     assert "previous container not found" in refused.document.one("p", class_="trouble").text
     assert (await site.open("/objects/apps/deployments/shop/web/logs")).status == 404

@@ -24,7 +24,7 @@ def check(value: Json, *, most_text: float = inf) -> Json:
         if kind is str:
             most_text -= len(each)
             if most_text < 0:
-                raise ValidationError("the texts of the payload are too long, with each alias that stands for one")
+                raise ValidationError("the texts of the payload are too long with all aliases expanded")
             continue
         if kind is bool or each is None:
             continue
