@@ -4,9 +4,9 @@ It holds for `pure_modules`, for the modules of `claims_within` whose docstring 
 for all that these import, however indirectly. Each of them may
 
 - import, from outside this package, what `allowed_imports` lists: a list of what is harmless ends, one of what is
-  harmful does not;
+  harmful does not. Where it lists names of a module, such as `threading.Lock`, the others of this module are forbidden;
 - import no module of `forbidden_modules`, and none of another package than this one;
-- use none of `forbidden_names`: the clocks, files and streams of modules that are otherwise harmless.
+- use none of `_FORBIDDEN_NAMES`: the clocks of modules that are otherwise harmless, and what Python has for files.
 
 Names are followed through `import ... as`, and not through variables: this finds mistakes, and not malice.
 """
@@ -33,9 +33,6 @@ _FORBIDDEN_NAMES: Final = _CLOCKS | {
     "exec",
     "eval",
     "__import__",
-    "sys.stdin",
-    "sys.stdout",
-    "sys.stderr",
 }
 
 
@@ -85,18 +82,19 @@ class PureContract(Contract):
         return named | inner | {each for each in claiming if sources.claims_purity(each)}
 
     def _faults(self, sources: _Sources, module: str, chain: tuple[str, ...]) -> Iterator[Fault]:
-        imports = _imports(sources.tree(module))
+        allowed, imports = self._set("allowed_imports"), _imports(sources.tree(module))
+        partly = {each.rpartition(".")[0] for each in allowed if "." in each} - allowed
         for each in imports:
-            if self._is_forbidden(each.name, sources.package):
+            if _is_within(each.name, {sources.package}):
+                is_allowed = not _is_within(each.name, self._set("forbidden_modules"))
+            else:
+                is_allowed = each.name in partly or _is_within(each.name, allowed)
+            if not is_allowed:
                 yield Fault(module, each.line, each.name, chain)
         for line, name in _names(sources.tree(module), {each.bound: each.meant for each in imports}):
-            if name in _FORBIDDEN_NAMES:
+            is_other_part = name.rpartition(".")[0] in partly and not _is_within(name, allowed)
+            if name in _FORBIDDEN_NAMES or is_other_part:
                 yield Fault(module, line, name, chain)
-
-    def _is_forbidden(self, imported: str, package: str) -> bool:
-        if _is_within(imported, {package}):
-            return _is_within(imported, self._set("forbidden_modules"))
-        return not _is_within(imported, self._set("allowed_imports"))
 
     def _set(self, option: str) -> set[str]:
         """The class has the field, and the instance its value, under one name."""
@@ -167,14 +165,12 @@ def _imports(tree: ast.Module) -> list[_Import]:
 
 
 def _names(tree: ast.Module, bound: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """The imported and built-in names that are used, as `datetime.datetime.now`, with their lines."""
-    nodes = list(ast.walk(tree))
-    own = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    for node in nodes:
-        if isinstance(node, ast.Attribute | ast.Name) and (name := _dotted(node)):
+    """The imported and built-in names that are used, as `datetime.datetime.now`, with their lines. A variable that has
+    the name of a function of Python counts as that function."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load) and (name := _dotted(node)):
             first, dot, rest = name.partition(".")
-            if first not in own:
-                yield node.lineno, f"{bound.get(first, first)}{dot}{rest}"
+            yield node.lineno, f"{bound.get(first, first)}{dot}{rest}"
 
 
 def _dotted(node: ast.expr) -> str:

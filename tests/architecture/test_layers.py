@@ -95,6 +95,23 @@ SEEDS: Final = [
     (PURE, "operators.sync.engine.plan.ownership", "import time", "time"),
     (PURE, "operators.sync.engine.payload.codec", "open('x')", "open"),
     (PURE, "operators.sync.run.order", "import random", "random"),
+    (PURE, "operators.images.engine.build", "import threading\nthreading.Timer(1, f)", "threading.Timer"),
+    (PURE, "operators.workloads.jobs.decide", "from threading import Event", "threading.Event"),
+    (PURE, "operators.workloads.pods.decide", "import sys\nsys.modules['time']", "sys.modules"),
+    (PURE, "objects.kind", "import pkgutil\npkgutil.resolve_name('time:time')", "pkgutil.resolve_name"),
+    (PURE, "objects.quantity", "def f(open):\n    pass\ndef g():\n    open('x')", "open"),
+    (
+        OPERATORS,
+        "operators.images.act",
+        "def f():\n    import homeostat.operators.policy",
+        "homeostat.operators.policy",
+    ),
+    (
+        SERVERS,
+        "server.namespaces",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import homeostat.runtime.setup",
+        "homeostat.runtime.setup",
+    ),
 ]
 INDIRECT: Final = ("operators.actions.decide", "import homeostat.external.git.access")
 CYCLE: Final = ("cel.compile.logic", "import homeostat.cel.compile.compiler")
