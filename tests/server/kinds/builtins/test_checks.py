@@ -89,6 +89,46 @@ def test_long_lists_are_checked_in_linear_time(case: tuple[tuple[str, str], str,
     assert {each.field for each in causes} <= {"spec.resources"}  # Huge pages need memory, too.
 
 
+TEXTS = {
+    "brackets in the path of a field": (
+        "spec.containers.0.env",
+        [{"name": "N", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "['" * 20_000}}}],
+        "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath",
+    ),
+    "starts of an iSCSI name": (
+        "spec.volumes",
+        [{"name": "disk", "iscsi": {"targetPortal": "a:1", "iqn": "iqn.2020-01.a" * 20_000, "lun": 0}}],
+        "spec.volumes[0].iscsi.iqn",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "field"), TEXTS.values(), ids=TEXTS)
+def test_long_texts_are_checked_in_linear_time(path: str, value: Json, field: str) -> None:
+    pod = defaulted("", "Pod", put(GOOD["", "Pod"], path, value), uid="u-1")
+    began = process_time()
+    causes = check("", "Pod", pod)
+    assert process_time() - began < 0.5
+    assert field in {each.field for each in causes}
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("metadata.labels['app']", ""),
+        ("metadata.labels['a['b']", "name part must consist of"),
+        ("spec.nodeName['a']", "does not support subscript"),
+        ("['a']", "field label not supported"),
+        ("metadata.labels['app'", "field label not supported"),
+    ],
+)
+def test_a_field_may_have_a_subscript(path: str, problem: str) -> None:
+    env = [{"name": "N", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}]
+    pod = defaulted("", "Pod", put(GOOD["", "Pod"], "spec.containers.0.env", env), uid="u-1")
+    causes = check("", "Pod", pod)
+    assert [problem in each.message for each in causes] == ([True] if problem else [])
+
+
 def test_webhook_names_are_unique() -> None:
     kind = "MutatingWebhookConfiguration"
     webhook = GOOD[ADMISSION, kind]["webhooks"][0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from homeostat.objects.errors import Cause, invalid, required, unsupported
 from homeostat.objects.identifiers import qualified_name
 from homeostat.objects.json import JsonObject
@@ -35,7 +33,6 @@ _OTHER_FIELDS = frozenset(
         "status.nominatedNodeName",
     ]
 )
-_subscripted = re.compile(r"(.*)\['(.*)'\]").fullmatch
 _RESOURCES = tuple(
     f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
 )
@@ -55,8 +52,10 @@ def check_field(reference: JsonObject, path: str, known: frozenset[str]) -> list
     if version != "v1":
         message = f"error converting fieldPath: unsupported pod version: {version}"
         return [invalid(at, field, message)]
-    if subscripted := _subscripted(field):
-        return _check_subscript(subscripted[1], subscripted[2], field, path)
+    # Not with a pattern: one that looks for the bracket everywhere takes quadratic time.
+    name, bracket, key = field.removesuffix("']").partition("['")
+    if name and bracket and field.endswith("']"):
+        return _check_subscript(name, key, field, path)
     if field in known:
         return []
     if field in _OTHER_FIELDS | ENV_FIELDS | FILE_FIELDS:

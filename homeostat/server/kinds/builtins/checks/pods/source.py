@@ -23,6 +23,8 @@ _MOST_PARTITIONS = 255
 _LONGEST_DRIVER = 63
 _LONGEST_TENANT = 64
 _RESERVED = (".kubernetes.io", ".k8s.io")
+_LONGEST_STORAGE_NAME = 1024
+"""An iSCSI name has 223 bytes. The pattern of `iqn` is tried from every place, so a long text would take minutes."""
 _QUALIFIED_NAMES = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$"),
     "eui": re.compile(r"^eui.[A-Za-z0-9]{16}$"),
@@ -136,7 +138,8 @@ def _check_storage_name(name: str, path: str) -> list[Cause]:
     pattern = _QUALIFIED_NAMES.get(name[:3])
     if pattern is None:
         return [invalid(path, name, "must be valid format starting with iqn, eui, or naa")]
-    return [] if pattern.search(name) else [invalid(path, name, "must be valid format")]
+    is_valid = len(name) <= _LONGEST_STORAGE_NAME and pattern.search(name)
+    return [] if is_valid else [invalid(path, name, "must be valid format")]
 
 
 def check_persistent_iscsi(source: JsonObject, path: str) -> list[Cause]:
