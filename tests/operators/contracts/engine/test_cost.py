@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 from typing import Any
 
 import pytest
@@ -96,6 +97,21 @@ _TEXTS = ["x"] * 3000
 def test_a_wide_schema_for_many_values_is_refused_at_once(schema: dict[str, Any], value: Any) -> None:
     (violation,) = compile_schema(json.dumps(schema).encode()).violations(value)
     assert "too much work" in str(violation)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"items": {"$ref": "#/x" + "/x" * 100_000}}, [1] * 2000),
+        ({"patternProperties": {f"^a{at:04}": {} for at in range(1000)}}, {f"k{at}": 1 for at in range(20_000)}),
+    ],
+    ids=["a long reference", "many patterns for many names"],
+)
+def test_the_work_is_counted_quickly(schema: dict[str, Any], value: Any) -> None:
+    cost = SchemaCost(schema)
+    began = process_time()
+    cost.is_affordable(value)
+    assert process_time() - began < 0.3
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ def test_a_large_body_is_checked_as_a_whole() -> None:
     assert problems(_document(), schema, [*body, {"p1": "x"}]) == ["/30000/p1 is not of type integer"]
 
 
+def test_a_long_reference_is_followed_once() -> None:
+    schema = {"allOf": [{"$ref": "#/x" + "/x" * 100_000}] * 500}
+    began = time.thread_time()
+    assert problems(_document(), schema, {"a": 1}) == []
+    assert time.thread_time() - began < 0.5
+
+
 def test_parts_of_another_form_are_passed_over() -> None:
     odd = {"required": [[1], 2], "properties": [], "enum": 3, "anyOf": {}, "allOf": 4, "items": []}
     assert problems(_document(), odd, {"a": [1]}) == []

@@ -66,6 +66,7 @@ class SchemaCost:
             for word in ("$anchor", "$dynamicAnchor", "$id", "id")
             if isinstance(node.get(word), str)
         }
+        self._targets: dict[str, Json] = {}
         self._weights = {each: _weight(each) for node in nodes for each in _patterns(node)}
         self._size, self._sizes = _sizes(schema)
 
@@ -112,11 +113,11 @@ class SchemaCost:
         known = sum(_size(node[word], self._sizes) for word in _COMPARED if word in node)
         steps = 1 + known + (len(self._sizes) * size if any(word.startswith("unevaluated") for word in node) else 0)
         steps += size if any(word in node for word in _WALKED) else 0
-        for pattern in _patterns(node):
-            weight = self._weights[pattern]
-            for text in value if isinstance(value, dict) else (value,):
-                if isinstance(text, str):
-                    steps += 1 + len(text) * (weight if weight > SLIGHT_WEIGHT else 1) // _CHARACTERS
+        weights = [self._weights[pattern] for pattern in _patterns(node)]
+        if weights:
+            count, characters = _texts(value)
+            heavy = sum(weight if weight > SLIGHT_WEIGHT else 1 for weight in weights)
+            steps += len(weights) * count + heavy * characters // _CHARACTERS
         return steps, len(node) * (_EACH_ERROR + size) + known
 
     def _referred(self, node: JsonObject) -> Iterator[Json]:
@@ -125,7 +126,14 @@ class SchemaCost:
                 yield self._target(node[word])
 
     def _target(self, ref: str) -> Json:
-        """The target of a reference; the whole schema if the target cannot be determined."""
+        """The target of a reference; the whole schema if the target cannot be determined. Each is searched for once: a
+        pointer may be long, and is followed for each value.
+        """
+        if ref not in self._targets:
+            self._targets[ref] = self._find_target(ref)
+        return self._targets[ref]
+
+    def _find_target(self, ref: str) -> Json:
         name, _, pointer = ref.partition("#")
         start = self._anchors.get(name, self._root) if name else self._root
         if not pointer.startswith("/"):
@@ -175,6 +183,12 @@ def _size(value: Json, sizes: dict[int, int]) -> int:
     if isinstance(value, dict | list):
         return sizes[id(value)]
     return 1 + len(value) // _CHARACTERS if isinstance(value, str) else 1
+
+
+def _texts(value: Json) -> tuple[int, int]:
+    """How many texts a pattern is compared with, and their characters: the names of a map, or a text itself."""
+    texts = [each for each in (value if isinstance(value, dict) else (value,)) if isinstance(each, str)]
+    return len(texts), sum(map(len, texts))
 
 
 def _in_place(node: JsonObject) -> Iterator[Json]:

@@ -47,6 +47,7 @@ class OpenApi:
         self._is_old = "swagger" in value
         if len(value["paths"]) > MAX_PATHS:
             raise ValidationError(f"the OpenAPI document has {len(value['paths'])} paths; expected at most {MAX_PATHS}")
+        self._targets: dict[str, Json] = {}
         self._items: dict[int, list[tuple[list[str], PathItem]]] = {}
         """By the number of segments, which stand beside each."""
         self._children: dict[tuple[str, ...], PathItem] = {}
@@ -92,9 +93,15 @@ class OpenApi:
                 return {}
             if not isinstance(value.get("$ref"), str):
                 return value
-            at = value["$ref"]
-            value = pointer.get(self._value, at[1:]) if at.startswith("#/") else None
+            value = self._referred(value["$ref"])
         return {}
+
+    def _referred(self, reference: str) -> Json:
+        """Each reference is followed once: one may have megabytes, and stand for every part of a body."""
+        if reference not in self._targets:
+            is_here = reference.startswith("#/")
+            self._targets[reference] = pointer.get(self._value, reference[1:]) if is_here else None
+        return self._targets[reference]
 
     def at(self, where: str) -> JsonObject:
         found = pointer.get(self._value, where)
