@@ -74,6 +74,7 @@ def test_yaml_keeps_words_of_older_dialects_as_texts() -> None:
         "a0: &a0 {x: 1}\n"
         + "".join(f"a{n}: &a{n} {{!!merge m: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 9)),
         f'a: &a "{"x" * 1_000_000}"\nb: [{", ".join(["*a"] * 1000)}]',
+        f"numbers: &a [{', '.join(['1'] * 2000)}]\nb: [{', '.join(['*a'] * 1000)}]",
     ],
     ids=lambda text: text[:20],
 )

@@ -15,8 +15,8 @@ MAX_DEPTH: Final = 256
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def check(value: Json, *, most_text: float = inf) -> Json:
-    """The value itself; `ValidationError` if it has no normal form, or more than `most_text` characters."""
+def check(value: Json, *, most_text: float = inf, most_values: float = inf) -> Json:
+    """The value itself; `ValidationError` if it has no normal form, or more than so many characters or values."""
     stack, count = [(value, 0)], 0
     while stack:
         each, depth = stack.pop()
@@ -40,6 +40,9 @@ def check(value: Json, *, most_text: float = inf) -> Json:
                 raise ValidationError(
                     f"the payload is nested more than {MAX_DEPTH} levels deep or has more than {MAX_CONTAINERS} parts"
                 )
+            most_values -= len(each)
+            if most_values < 0:
+                raise ValidationError("the payload has too many values, with each alias that stands for some")
             if kind is dict:
                 if not all(type(key) is str for key in each):
                     raise ValidationError("a key is not a string; expected string keys in every object")

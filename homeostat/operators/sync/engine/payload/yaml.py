@@ -24,6 +24,8 @@ _SAFE_DEPTH: Final = 1000
 _LONGEST_NUMBER: Final = 400
 _MOST_TEXT: Final = 64 << 20
 """Characters of all texts, with each alias: a file may refer to a long text very often."""
+_MOST_VALUES: Final = 1_000_000
+"""Items of all maps and lists, with each alias, however short the file is."""
 _OLD_BOOLEANS: Final = re.compile(r"(?:y|n|yes|no|on|off)", re.IGNORECASE)
 
 
@@ -103,7 +105,8 @@ def load(data: bytes) -> Json:
         where = f" (line {mark.line + 1})" if mark else ""
         problem = getattr(error, "problem", None) or "malformed"
         raise ValidationError(f"invalid YAML{where}: {problem}") from error
-    return check(value, most_text=_MOST_TEXT)
+    # Without aliases, there are no more values than bytes.
+    return check(value, most_text=_MOST_TEXT, most_values=max(len(data), _MOST_VALUES))
 
 
 def _check_depth(data: bytes) -> None:
