@@ -6,7 +6,7 @@ from homeostat.edge.imports import import_in_thread
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, encode, type_name
 from homeostat.server.access.signers import REQUESTS
-from homeostat.server.access.tokens.request import DEFAULT_LIFE_S
+from homeostat.server.access.tokens.request import complete_token_spec
 from homeostat.server.access.tokens.service_account import LIBRARY
 from homeostat.server.kinds.builtins.members import struct
 from homeostat.server.kinds.registry import Kind
@@ -76,12 +76,11 @@ async def _admitted(call: Call, asked: JsonObject) -> JsonObject:
     if admission.is_idle(call, "CREATE"):
         return asked
     metadata = {**struct(asked, "metadata"), "namespace": call.namespace}
-    spec = {"expirationSeconds": DEFAULT_LIFE_S, **struct(asked, "spec")}
     request: JsonObject = {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": metadata,
-        "spec": spec,
+        "spec": complete_token_spec(asked),
     }
     changed = await admission.mutate(call, request, None, "CREATE") or request
     changed["metadata"]["name"] = call.name

@@ -13,7 +13,7 @@ from homeostat.server.kinds.builtins.members import struct, text
 from homeostat.server.request.spec import read_spec
 
 _GROUP = "authentication.k8s.io"
-DEFAULT_LIFE_S = 3600
+_DEFAULT_LIFE_S = 3600
 _MIN_LIFE_S, _MAX_LIFE_S = 600, 1 << 32
 
 
@@ -26,8 +26,17 @@ class _BoundObjectRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     audiences: list[str] = []
-    expiration_seconds: int = DEFAULT_LIFE_S
+    expiration_seconds: int = _DEFAULT_LIFE_S
     bound_object_ref: _BoundObjectRef | None = None
+
+
+def complete_token_spec(obj: JsonObject) -> JsonObject:
+    """What is asked for, with its defaults; `BadRequestError` if it cannot be read."""
+    return _object(read_spec(obj, _Spec))
+
+
+def _object(spec: _Spec) -> JsonObject:
+    return {**msgspec.to_builtins(spec), "expirationSeconds": spec.expiration_seconds}
 
 
 def answer_token_request(
@@ -46,7 +55,7 @@ def answer_token_request(
         "kind": "TokenRequest",
         "apiVersion": f"{_GROUP}/v1",
         "metadata": {"name": name, "namespace": namespace, "creationTimestamp": _timestamp(now)},
-        "spec": {**msgspec.to_builtins(spec), "expirationSeconds": spec.expiration_seconds},
+        "spec": _object(spec),
         "status": {"token": token, "expirationTimestamp": _timestamp(int(now) + spec.expiration_seconds)},
     }
 

@@ -239,6 +239,18 @@ async def test_webhooks_do_not_apply_to_admission_configuration(api: Api, hooks:
     assert (await create(api)).status == 201
 
 
+async def test_a_token_request_is_read_before_a_webhook_is_asked(api: Api, hooks: Hooks) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    await api("POST", accounts, {"metadata": {"name": "sa"}}, type=JSON)
+    await configure(api, MUTATING, hooks.webhook("/m", rules=[ALL]))
+    for spec in ("x", [1], {"expirationSeconds": "soon"}):
+        assert (await api("POST", f"{accounts}/sa/token", {"spec": spec}, type=JSON)).status == 400
+    assert hooks.seen == []
+    made = await api("POST", f"{accounts}/sa/token", {"spec": {"expirationSeconds": None, "more": 1}}, type=JSON)
+    assert made.status == 201
+    assert hooks.seen[0][1]["object"]["spec"] == {"expirationSeconds": 3600}
+
+
 async def test_a_scale_is_shown_and_changed_as_a_scale(api: Api, hooks: Hooks) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
