@@ -136,6 +136,8 @@ class App(msgspec.Struct):
             if not is_imported(LIBRARY) and may_be_signed(request.headers.get("authorization", "")):
                 await import_in_thread(LIBRARY)
             try:
+                if self.authorizer.rbac.has_many and "impersonate-user" in request.headers:
+                    await self.authorizer.decide_in_threads(impersonation(request.headers, self._caller(request)))
                 user = self.user_of(request)
             except _MAY_BE_UNKNOWN:
                 user = await self._authenticate_again(request)
@@ -243,7 +245,7 @@ class App(msgspec.Struct):
         if "timeout=" in request.query:
             check_timeout(parse_qs(request.query).get("timeout", [""])[0])
         if request.path not in self.public_paths:
-            self.authorizer.require(Attributes(user=user, verb=request.method.lower(), path=request.path))
+            await self.authorizer.require_soon(Attributes(user=user, verb=request.method.lower(), path=request.path))
         page = self.pages(request.path)
         if page is None:
             raise NotFoundError("the server could not find the requested resource")
@@ -294,7 +296,7 @@ class App(msgspec.Struct):
             attributes = attributes_of(user, verb, kind, named)
             if user.name.startswith(NODE_PREFIX):
                 attributes = await self._of_node(request, attributes)
-            self.authorizer.require(attributes)
+            await self.authorizer.require_soon(attributes)
         headers, subresource = request.headers, path.subresource
         call = Call(
             backend=self.backend,
@@ -379,7 +381,7 @@ class App(msgspec.Struct):
             return encode(self.reviews.answer(call.kind.kind, obj, user=call.user, namespace=call.namespace))
 
         # A user may have tens of thousands of rules.
-        is_long = call.kind.kind == "SelfSubjectRulesReview"
+        is_long = call.kind.kind == "SelfSubjectRulesReview" or self.authorizer.rbac.has_many
         return one(call, await in_thread(answer, user=call.user.name) if is_long else answer(), status=201)
 
 

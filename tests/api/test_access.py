@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from homeostat.plane import Settings, open_plane
+from homeostat.server.access.rbac import authorizer
 from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.user import NOBODY, User
+from homeostat.server.admission import chain
 from homeostat.store.base import StoreError
 from tests.api.conftest import APPLY, Answer, Api, noting_threads
 from tests.api.objects import CONFIGMAPS, configmap
@@ -66,6 +68,34 @@ async def test_a_role_for_one_name_lets_that_name_be_watched(api: Api) -> None:
     assert (await api("GET", CONFIGMAPS, user=ALICE, fieldSelector="metadata.name=a")).status == 200
     assert (await api("GET", CONFIGMAPS, user=ALICE, fieldSelector="metadata.name=b")).status == 403
     assert (await api("GET", CONFIGMAPS, user=ALICE)).status == 403
+
+
+async def test_who_has_very_many_rules_is_decided_on_in_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    await grant(api, "get")
+    await api("GET", f"{CONFIGMAPS}/a", user=ALICE)
+    decided = noting_threads(monkeypatch, authorizer, "_judged")
+    monkeypatch.setattr(authorizer, "QUICK_SIZE", 2)
+    assert (await api("GET", f"{CONFIGMAPS}/a", user=ALICE)).status == 404
+    assert decided == set(), "the decision on the same call is kept"
+    assert (await api("GET", "/api/v1/namespaces/default/secrets/a", user=ALICE)).status == 403
+    assert decided == {False}
+
+
+async def test_many_permissions_are_granted_in_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    await api("POST", f"{RBAC}/namespaces/default/roles", {**role("get"), "rules": rules})
+    await api("POST", f"{RBAC}/namespaces/default/rolebindings", binding())
+    checked = noting_threads(monkeypatch, chain, "check_grant")
+    for name, number, expected in (("few", 1, {True}), ("many", 200, {True, False})):
+        large = {**role("get", name=name), "rules": role("get")["rules"] * number}
+        assert (await api("POST", f"{RBAC}/namespaces/default/roles", large, user=ALICE)).status == 201
+        assert checked == expected
+    checked.clear()
+    monkeypatch.setattr(authorizer, "QUICK_SIZE", 2)
+    assert (
+        await api("POST", f"{RBAC}/namespaces/default/rolebindings", binding(name="many"), user=ALICE)
+    ).status == 201
+    assert checked == {False}
 
 
 async def test_nobody_grants_what_they_do_not_hold(api: Api) -> None:

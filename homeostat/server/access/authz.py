@@ -6,8 +6,12 @@ Pods on their Node need.
 
 from __future__ import annotations
 
+from functools import partial
+
+from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ForbiddenError, quoted
 from homeostat.server.access.attributes import Attributes, Decision
+from homeostat.server.access.impersonation import Impersonation
 from homeostat.server.access.nodes.authorizer import Nodes
 from homeostat.server.access.nodes.identity import NODE_PREFIX
 from homeostat.server.access.rbac.authorizer import Rbac
@@ -24,7 +28,10 @@ class Authorizer:
     def authorize(self, attributes: Attributes) -> Decision:
         if MASTERS in attributes.user.groups:
             return _MASTER
-        decision = self.rbac.decide(attributes)
+        return self._joined(attributes, self.rbac.decide(attributes))
+
+    def _joined(self, attributes: Attributes, decision: Decision) -> Decision:
+        """With what the Node authorizer decides, if it has a say."""
         if decision.is_allowed or self.nodes is None or not attributes.user.name.startswith(NODE_PREFIX):
             return decision
         own = self.nodes.decide(attributes)
@@ -38,9 +45,28 @@ class Authorizer:
 
     def require(self, attributes: Attributes) -> None:
         """Raise `ForbiddenError` for a call that is not allowed."""
-        decision = self.authorize(attributes)
-        if not decision.is_allowed:
-            raise refusal(attributes, decision.reason)
+        _require_allowed(attributes, self.authorize(attributes))
+
+    async def require_soon(self, attributes: Attributes) -> None:
+        """As `require`, for callers that can wait: a decision that takes long is made in a thread."""
+        _require_allowed(attributes, self._joined(attributes, await self._decide(attributes)))
+
+    async def decide_in_threads(self, wanted: Impersonation | None) -> None:
+        """Make the decisions on an impersonation that take long, so that `require` finds them made."""
+        for each in wanted.checks if wanted is not None else ():
+            await self._decide(each)
+
+    async def _decide(self, attributes: Attributes) -> Decision:
+        if MASTERS in attributes.user.groups:
+            return _MASTER
+        if not self.rbac.takes_long(attributes):
+            return self.rbac.decide(attributes)
+        return await in_thread(partial(self.rbac.decide, attributes), user=attributes.user.name)
+
+
+def _require_allowed(attributes: Attributes, decision: Decision) -> None:
+    if not decision.is_allowed:
+        raise refusal(attributes, decision.reason)
 
 
 def refusal(attributes: Attributes, reason: str = "") -> ForbiddenError:

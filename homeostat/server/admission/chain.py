@@ -17,7 +17,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.server import strategy
 from homeostat.server.access.authz import Authorizer
 from homeostat.server.access.nodes.identity import NODE_PREFIX
-from homeostat.server.access.rbac.escalation import check_grant
+from homeostat.server.access.rbac.escalation import check_grant, takes_long
 from homeostat.server.access.signers import GROUP as CERTIFICATES
 from homeostat.server.access.signers import check_signing
 from homeostat.server.admission.attempt import Attempt
@@ -165,13 +165,21 @@ class AdmissionChain:
         """Check privilege escalation, and the configuration of admission itself."""
         kind = call.kind
         if kind.group == _RBAC:
-            check_grant(self._authorizer, call.user, kind=kind.kind, namespace=call.namespace, obj=obj, old=old)
+            await self._check_grant(call, obj, old)
         elif kind.group == CERTIFICATES:
             check_signing(self._authorizer, call.user, subresource=call.subresource, obj=obj, old=old)
         elif causes := await self._configuration_causes(call, obj, old):
             raise invalid_object(kind.kind, kind.group, obj["metadata"]["name"], causes)
         elif kind.kind == "ValidatingAdmissionPolicy" and not call.subresource and _is_unchecked(obj, old):
             obj["status"] = await in_thread(partial(_checked_status, obj, self._registry), user=call.user.name)
+
+    async def _check_grant(self, call: Call, obj: JsonObject, old: JsonObject | None) -> None:
+        authorizer, user, namespace = self._authorizer, call.user, call.namespace
+        check = partial(check_grant, authorizer, user, kind=call.kind.kind, namespace=namespace, obj=obj, old=old)
+        if takes_long(authorizer, user, namespace=namespace, obj=obj):
+            await in_thread(check, user=user.name)
+        else:
+            check()
 
     async def _configuration_causes(self, call: Call, obj: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes = await in_thread(partial(_configuration_causes, obj), user=call.user.name)

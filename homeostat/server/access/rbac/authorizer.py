@@ -4,27 +4,32 @@
 a scan over all bindings, without the scan: bindings are found by user and group, and a decision is cached until the
 next change. An aggregated ClusterRole has the rules of the roles that it selects, whatever rules are written in it.
 
-Expressions of admission policies ask from worker threads. So a lock keeps a decision from being made, or cached, while
-the roles and bindings change; a cached decision needs no lock.
+Whoever may write roles in one namespace can bind hundreds of thousands of rules to somebody. Comparing with so many
+takes long (`takes_long`), so it is done in a thread, on the rules of one moment. Expressions of admission policies
+decide in threads, too. A lock is held only to find the rules and to keep a decision, which is not kept if a role or
+binding has changed meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from threading import RLock
 from typing import NamedTuple
 
 import msgspec
 
-from homeostat.objects.access.rule import Rule, allows_any_name, rule_of
+from homeostat.objects.access.rule import Rule, allows_any_name, rule_of, size_of
 from homeostat.objects.errors import quoted
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes, Decision
-from homeostat.server.access.rbac.aggregation import Aggregation
+from homeostat.server.access.rbac.aggregation import Aggregation, Gathering
 from homeostat.server.access.user import User, service_account_name
 
 GROUP = "rbac.authorization.k8s.io"
 _MAX_VERDICTS = 10_000
+QUICK_SIZE = 20_000
+"""Values of rules, and bindings, with which a call is compared in some milliseconds."""
 
 
 class RoleRef(NamedTuple):
@@ -60,42 +65,54 @@ class _Verdict(NamedTuple):
 _NOTHING: dict[str, int] = {}
 
 
+class _Bound(NamedTuple):
+    """The rules that a binding grants to a user, by its subject; None if the role does not exist."""
+
+    binding: _Binding
+    subject: int
+    rules: tuple[Rule, ...] | Gathering | None
+
+
 class Rbac:
     def __init__(self) -> None:
         self._roles: dict[tuple[str, str], tuple[Rule, ...]] = {}
+        self._sizes: dict[tuple[str, str], int] = {}
         self._aggregation = Aggregation()
         self._bindings: dict[tuple[str, str], _Binding] = {}
         self._by_subject: dict[str, dict[str, dict[str, int]]] = {}
         self._verdicts: dict[tuple[object, ...], _Verdict] = {}
+        self._version = self._size = 0
         self._lock = RLock()
 
     def put(self, kind: str, namespace: str, name: str, obj: JsonObject) -> None:
         """Add or replace a Role, ClusterRole, RoleBinding or ClusterRoleBinding; any other kind is a KeyError."""
         with self._lock:
-            self._put(kind, namespace, name, obj)
-            self._verdicts.clear()
-
-    def _put(self, kind: str, namespace: str, name: str, obj: JsonObject) -> None:
-        match kind:
-            case "Role":
-                self._roles[namespace, name] = tuple(rule_of(rule) for rule in obj.get("rules") or ())
-            case "ClusterRole":
-                self._aggregation.put(name, obj)
-            case "RoleBinding" | "ClusterRoleBinding":
-                self._unbind(namespace, name)
-                self._bind(namespace, name, _binding_of(kind, namespace, name, obj))
-            case _:
-                raise KeyError(kind)
+            self._remove(kind, namespace, name)
+            match kind:
+                case "Role":
+                    self._roles[namespace, name] = rules = tuple(rule_of(rule) for rule in obj.get("rules") or ())
+                    self._sizes[namespace, name] = size = size_of(rules)
+                    self._size += size
+                case "ClusterRole":
+                    self._aggregation.put(name, obj)
+                case _:
+                    self._bind(namespace, name, _binding_of(kind, namespace, name, obj))
+            self._forget()
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         with self._lock:
             self._remove(kind, namespace, name)
-            self._verdicts.clear()
+            self._forget()
+
+    def _forget(self) -> None:
+        self._verdicts.clear()
+        self._version += 1
 
     def _remove(self, kind: str, namespace: str, name: str) -> None:
         match kind:
             case "Role":
                 self._roles.pop((namespace, name), None)
+                self._size -= self._sizes.pop((namespace, name), 0)
             case "ClusterRole":
                 self._aggregation.remove(name)
             case "RoleBinding" | "ClusterRoleBinding":
@@ -104,35 +121,56 @@ class Rbac:
                 raise KeyError(kind)
 
     def decide(self, attributes: Attributes) -> Decision:
-        user = attributes.user
-        key = (
-            user.name,
-            user.groups,
-            attributes.verb,
-            attributes.group,
-            attributes.resource,
-            attributes.subresource,
-            attributes.namespace,
-            attributes.path,
-        )
+        key = _key(attributes)
         verdict = self._verdicts.get(key)
         if verdict is None:
             with self._lock:
-                verdict = self._judge(attributes)
-                if len(self._verdicts) >= _MAX_VERDICTS:
-                    self._verdicts.clear()
-                self._verdicts[key] = verdict
+                version, bound = self._version, self._bound_to(attributes.user, attributes.namespace)
+            verdict = _judged(attributes, self._gathered(bound))
+            with self._lock:
+                if version == self._version:
+                    if len(self._verdicts) >= _MAX_VERDICTS:
+                        self._verdicts.clear()
+                    self._verdicts[key] = verdict
         if verdict.by_name and (found := verdict.by_name.get(attributes.name)):
             return _allowed(*found)
         return verdict.otherwise
+
+    @property
+    def has_many(self) -> bool:
+        """Whether anybody may have so many rules that a decision takes long."""
+        return self._size + self._aggregation.size + len(self._bindings) > QUICK_SIZE
+
+    def takes_long(self, attributes: Attributes) -> bool:
+        """Whether `decide` would hold up whoever waits for it."""
+        if not self.has_many:
+            return False
+        return _key(attributes) not in self._verdicts and self.is_large(attributes.user, attributes.namespace)
+
+    def is_large(self, user: User, namespace: str) -> bool:
+        """Whether the user has more rules than can be looked through quickly."""
+        size = 0
+        for subject in _subjects_of(user):
+            for scope in _scopes_of(namespace):
+                for name in self._by_subject.get(subject, {}).get(scope, _NOTHING):
+                    size += 1 + self._size_of(self._bindings[scope, name].ref, scope)
+                    if size > QUICK_SIZE:
+                        return True
+        return False
+
+    def is_large_role(self, ref: RoleRef, namespace: str) -> bool:
+        return self._size_of(ref, namespace) > QUICK_SIZE
+
+    def _size_of(self, ref: RoleRef, namespace: str) -> int:
+        if ref.kind == "ClusterRole":
+            return self._aggregation.size_of(ref.name)
+        return self._sizes.get((namespace, ref.name), 0)
 
     def grants(self, user: User, namespace: str) -> tuple[list[Grant], list[str]]:
         """The rules of a user in a namespace ("": none) and cluster-wide, and what could not be resolved."""
         grants: list[Grant] = []
         problems: list[str] = []
-        with self._lock:
-            found = list(self._rules_of(user, namespace))
-        for binding, subject, rules in found:
+        for binding, subject, rules in self._all_of(user, namespace):
             if rules is None:
                 problems.append(not_found(binding.ref))
             else:
@@ -140,36 +178,50 @@ class Rbac:
                 grants += [Grant(rule, source) for rule in rules]
         return grants, problems
 
-    def _rules_of(self, user: User, namespace: str) -> Iterator[tuple[_Binding, int, tuple[Rule, ...] | None]]:
-        for binding_namespace, binding, subject in self._bindings_of(user, namespace):
-            yield binding, subject, self.rules_of(binding.ref, binding_namespace)
+    def rules_for(self, user: User, namespace: str) -> Iterator[Rule]:
+        """The rules of a user in a namespace and cluster-wide, those of a role once however often it is bound."""
+        found = {id(rules): rules for _, _, rules in self._all_of(user, namespace) if rules is not None}
+        return chain.from_iterable(found.values())
 
     def rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | None:
         """The rules that a binding in `namespace` grants; None if the role does not exist."""
+        with self._lock:
+            found = self._rules_of(ref, namespace)
+        return self._rules_in(found)
+
+    def _all_of(self, user: User, namespace: str) -> list[tuple[_Binding, int, tuple[Rule, ...] | None]]:
+        with self._lock:
+            bound = self._bound_to(user, namespace)
+        return list(self._gathered(bound))
+
+    def _bound_to(self, user: User, namespace: str) -> list[_Bound]:
+        return [
+            _Bound(binding, subject, self._rules_of(binding.ref, scope))
+            for scope, binding, subject in self._bindings_of(user, namespace)
+        ]
+
+    def _gathered(self, bound: list[_Bound]) -> Iterator[tuple[_Binding, int, tuple[Rule, ...] | None]]:
+        """Without the lock, as far as rules have to be computed."""
+        for binding, subject, rules in bound:
+            yield binding, subject, self._rules_in(rules)
+
+    def _rules_in(self, found: tuple[Rule, ...] | Gathering | None) -> tuple[Rule, ...] | None:
+        if not isinstance(found, Gathering):
+            return found
+        rules = found.rules()
+        with self._lock:
+            self._aggregation.keep(found, rules)
+        return rules
+
+    def _rules_of(self, ref: RoleRef, namespace: str) -> tuple[Rule, ...] | Gathering | None:
         if ref.kind == "ClusterRole":
             return self._aggregation.rules_of(ref.name)
         return self._roles.get((namespace, ref.name)) if ref.kind == "Role" else None
 
-    def _judge(self, attributes: Attributes) -> _Verdict:
-        by_name: dict[str, tuple[_Binding, int]] = {}
-        problems: list[str] = []
-        for binding, subject, rules in self._rules_of(attributes.user, attributes.namespace):
-            if rules is None:
-                problems.append(not_found(binding.ref))
-                continue
-            for rule in rules:
-                if not allows_any_name(rule, attributes):
-                    continue
-                if not rule.names or attributes.path:
-                    return _Verdict(by_name, _allowed(binding, subject))
-                for name in rule.names:
-                    by_name.setdefault(name, (binding, subject))
-        return _Verdict(by_name, Decision(False, f"RBAC: {join_problems(problems)}" if problems else ""))
-
     def _bindings_of(self, user: User, namespace: str) -> Iterator[tuple[str, _Binding, int]]:
         """Each binding of the user once, with the first subject that matches: ClusterRoleBindings first, by name."""
-        subjects = [f"u:{user.name}", *[f"g:{group}" for group in user.groups]]
-        for scope in ("", namespace) if namespace else ("",):
+        subjects = _subjects_of(user)
+        for scope in _scopes_of(namespace):
             first: dict[str, int] = {}
             for subject in subjects:
                 for name, place in self._by_subject.get(subject, {}).get(scope, _NOTHING).items():
@@ -192,6 +244,49 @@ class Rbac:
                 scopes.pop(namespace, None)
             if not scopes:
                 self._by_subject.pop(subject, None)
+
+
+def _key(attributes: Attributes) -> tuple[object, ...]:
+    user = attributes.user
+    return (
+        user.name,
+        user.groups,
+        attributes.verb,
+        attributes.group,
+        attributes.resource,
+        attributes.subresource,
+        attributes.namespace,
+        attributes.path,
+    )
+
+
+def _subjects_of(user: User) -> list[str]:
+    return [f"u:{user.name}", *[f"g:{group}" for group in user.groups]]
+
+
+def _scopes_of(namespace: str) -> tuple[str, ...]:
+    return ("", namespace) if namespace else ("",)
+
+
+def _judged(attributes: Attributes, bound: Iterable[tuple[_Binding, int, tuple[Rule, ...] | None]]) -> _Verdict:
+    by_name: dict[str, tuple[_Binding, int]] = {}
+    problems: list[str] = []
+    seen: dict[int, tuple[Rule, ...]] = {}
+    for binding, subject, rules in bound:
+        if rules is None:
+            problems.append(not_found(binding.ref))
+            continue
+        if id(rules) in seen:
+            continue  # Another binding grants the same role.
+        seen[id(rules)] = rules
+        for rule in rules:
+            if not allows_any_name(rule, attributes):
+                continue
+            if not rule.names or attributes.path:
+                return _Verdict(by_name, _allowed(binding, subject))
+            for name in rule.names:
+                by_name.setdefault(name, (binding, subject))
+    return _Verdict(by_name, Decision(False, f"RBAC: {join_problems(problems)}" if problems else ""))
 
 
 def _allowed(binding: _Binding, subject: int) -> Decision:

@@ -7,8 +7,8 @@ all permissions. `check_grant` is called with the role or binding as it would be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from homeostat.objects.access.rule import FULL_AUTHORITY, Rule, describe, quoted_list, rule_of
 from homeostat.objects.errors import ForbiddenError, NotFoundError, quoted
@@ -19,6 +19,7 @@ from homeostat.server.access.rbac.aggregation import selectors_of
 from homeostat.server.access.rbac.authorizer import GROUP, RoleRef, role_ref
 from homeostat.server.access.rbac.permissions import missing
 from homeostat.server.access.user import User
+from homeostat.server.request.offload import is_heavy
 
 _PLURALS = {
     "Role": "roles",
@@ -26,6 +27,7 @@ _PLURALS = {
     "RoleBinding": "rolebindings",
     "ClusterRoleBinding": "clusterrolebindings",
 }
+_QUICK_RULES: Final = 100
 _COLLECTOR_FIELDS = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
 
 
@@ -43,9 +45,8 @@ class _Write(NamedTuple):
         attributes = Attributes(self.user, verb, group=GROUP, resource=plural, namespace=self.namespace, name=ref.name)
         return bool(plural) and self.authorizer.authorize(attributes).is_allowed
 
-    def lacks(self, rules: Iterable[Rule]) -> list[Rule]:
-        grants, _ = self.authorizer.rbac.grants(self.user, self.namespace)
-        return missing([grant.rule for grant in grants], rules)
+    def lacks(self, rules: Sequence[Rule]) -> list[Rule]:
+        return missing(self.authorizer.rbac.rules_for(self.user, self.namespace), rules)
 
     def refusal(self, why: str) -> ForbiddenError:
         return forbidden(why, resource=_PLURALS[self.kind], group=GROUP, name=self.name)
@@ -67,6 +68,15 @@ def check_grant(
         _check_role(write, obj, old or {})
 
 
+def takes_long(authorizer: Authorizer, user: User, *, namespace: str, obj: JsonObject) -> bool:
+    """Whether `check_grant` would hold up the event loop: either side may have very many rules."""
+    if user.is_master:
+        return False
+    rbac, rules = authorizer.rbac, obj.get("rules") or ()
+    is_large = rbac.is_large(user, namespace) or rbac.is_large_role(role_ref(obj), namespace)
+    return is_large or len(rules) > _QUICK_RULES or is_heavy(rules)
+
+
 def _check_role(write: _Write, obj: JsonObject, old: JsonObject) -> None:
     if write.may("escalate", RoleRef(write.kind, write.name)):
         return
@@ -85,7 +95,7 @@ def _check_binding(write: _Write, ref: RoleRef) -> None:
     _check_rules(write, rules)
 
 
-def _check_rules(write: _Write, rules: Iterable[Rule]) -> None:
+def _check_rules(write: _Write, rules: Sequence[Rule]) -> None:
     lacking = write.lacks(rules)
     if lacking:
         listed = "\n".join(sorted({describe(rule) for rule in lacking}))
