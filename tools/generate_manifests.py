@@ -29,6 +29,7 @@ from homeostat.objects.crd.user_roles import user_roles
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import LEASE_RULES, split_rules
 from homeostat.operators.catalog import OURS
+from homeostat.operators.dashboard import DASHBOARD, serves_dashboard
 from homeostat.plane.signals import SIGNALS as PLANE
 from homeostat.runtime.deployment import FaceConfiguration, Signals, Webhook
 from homeostat.runtime.faces.face import Face, load_reference, rules_of_face
@@ -61,6 +62,7 @@ def generated_files() -> dict[str, bytes]:
 def _chart_files(operators: Mapping[str, Chosen]) -> Iterator[tuple[str, bytes]]:
     yield "Chart.yaml", _HEADER + yaml.dump(_chart())
     yield "files/operators.yaml", _HEADER + yaml.dump(_shared())
+    yield "files/dashboard.yaml", _HEADER + yaml.dump(_face(DASHBOARD, wide_resources_of_faces([])))
     yield "files/plane.yaml", _HEADER + yaml.dump({"alerts": _rules(PLANE)})
     for signals in (PLANE, *operator_signals({name: each.module for name, each in operators.items()})):
         yield f"files/dashboards/{signals.name}.json", _dashboard(signals)
@@ -112,6 +114,7 @@ def _face(face: Face, wide: Resources) -> JsonObject:
         "port": port,
         "rules": {"cluster": [*rules.cluster], "namespace": [*rules.namespace], "own": [*rules.leases]},
         "within": {"cluster": far, "namespace": [*near, *rules.namespace]},
+        **({"servesDashboard": True} if serves_dashboard(face) else {}),
         **({"admission": _admission(face)} if face.admission is not None else {}),
     }
 

@@ -7,10 +7,13 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from homeostat.edge.server import Handler
+from homeostat.operators.catalog import declared_sections
+from homeostat.operators.dashboard import NAME, with_dashboard
 from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
 from homeostat.runtime.faces.face import Face, Figures, Surroundings, TokenFacts, opener_of
@@ -19,13 +22,16 @@ from homeostat.runtime.faces.listeners import arrange
 from homeostat.runtime.supervisor import Supervisor
 from homeostat.server.access.tokens.file import Tokens
 
+if TYPE_CHECKING:
+    from homeostat.runtime.manager import Manager
+
 _NAMESPACE = "default"
 
 
 class _Hosted(msgspec.Struct, frozen=True):
-    """The operator of a face, and what the face is opened with."""
+    """The operator of a face, if it is one's, and what the face is opened with."""
 
-    supervisor: Supervisor
+    supervisor: Supervisor | None
     surroundings: Surroundings
 
 
@@ -37,25 +43,35 @@ async def faces_served(
     if plane.settings.faces is None:
         yield
         return
+    choice = plane.settings.faces
     hosted = {face.name: _hosted(plane, each) for each in supervisors for face in each.description.faces}
-    listeners = arrange((face for each in supervisors for face in each.description.faces), plane.settings.faces)
+    hosted.setdefault(NAME, _hosted(plane, None))
+    faces = [face for each in supervisors for face in each.description.faces]
+    # Without an operator nobody expects a port beside that of the API.
+    listeners = arrange(with_dashboard(faces, own=choice.own, without=choice.without) if supervisors else faces, choice)
     environment = plane.settings.environment
     async with serve_faces(listeners, partial(_opened, hosted), ssl=context, environment=environment) as served:
         plane.faces.extend(served)
         yield
 
 
-def _hosted(plane: Plane, supervisor: Supervisor) -> _Hosted:
+def _hosted(plane: Plane, supervisor: Supervisor | None) -> _Hosted:
     settings = plane.settings
+
+    def manager() -> Manager | None:
+        return supervisor.manager if supervisor is not None else None
+
     surroundings = Surroundings(
         client=plane.client,
         namespace=_NAMESPACE,
         environment=settings.environment,
         is_open=settings.is_open,
-        identity=lambda: supervisor.manager.identity if supervisor.manager is not None else "",
+        identity=lambda: found.identity if (found := manager()) is not None else "",
         leases=LEASES if settings.is_shared else "",
         private=plane.private,
-        offered=lambda face: supervisor.manager.offered(face) if supervisor.manager is not None else None,
+        offered=lambda face: found.offered(face) if (found := manager()) is not None else None,
+        sections=declared_sections,
+        has_dashboard=settings.faces is None or NAME not in settings.faces.without,
         operators=lambda: [state for each in plane.supervisors for state in each.states()],
         tokens=lambda: _tokens(plane),
         data=settings.data,
@@ -77,6 +93,7 @@ async def _opened(hosted: dict[str, _Hosted], face: Face) -> AsyncIterator[Handl
     # The imports take some tenths of a second, which would block the event loop.
     open_app = await asyncio.to_thread(opener_of, face)
     found = hosted[face.name]
-    await found.supervisor.installed()
+    if found.supervisor is not None:
+        await found.supervisor.installed()
     async with open_app(found.surroundings) as app:
         yield app

@@ -8,6 +8,7 @@ from typing import Any
 
 from homeostat.client.base import Client
 from homeostat.edge.server import Server, serve
+from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.faces.face import Figures, Surroundings
 from homeostat.runtime.faces.hosting import LIMITS
 from homeostat.runtime.faces.private import PrivateSecrets
@@ -47,7 +48,7 @@ async def serve_rest(
         environment=environment,
         is_open=is_open,
         figures=figures or Figures(lambda _: None),
-        **{"identity": str, "leases": "", **more},
+        **{"identity": str, "leases": "", "sections": declared_sections, **more},
     )
     async with open_app(surroundings) as app:
         server = await serve(app, limits=LIMITS, refuse=refuse)

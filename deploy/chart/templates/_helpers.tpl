@@ -40,6 +40,24 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- .root.Files.Get (printf "files/operators/%s.yaml" .name) | replace "@namespace@" .root.Release.Namespace | replace "@service@" .service | replace "@within@" .root.Values.watchNamespace -}}
 {{- end -}}
 
+{{- /* The faces of this release as a list: those of its operators, and the dashboard if none of them serves it. */ -}}
+{{- define "homeostat.faces" -}}
+{{- $faces := list -}}
+{{- if .Values.faces.enabled -}}
+{{- $hasDashboard := not .Values.faces.dashboard -}}
+{{- range .Values.operators -}}
+{{- range (include "homeostat.facts" (dict "root" $ "name" . "service" (include "homeostat.fullname" $)) | fromYaml).faces -}}
+{{- $faces = append $faces . -}}
+{{- $hasDashboard = or $hasDashboard .servesDashboard -}}
+{{- end -}}
+{{- end -}}
+{{- if not $hasDashboard -}}
+{{- $faces = append $faces (.Files.Get "files/dashboard.yaml" | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faces -}}
+{{- end -}}
+
 {{- define "homeostat.hasOperators" -}}
 {{- if or .Values.operators .Values.ownOperators }}true{{ end -}}
 {{- end -}}

@@ -55,6 +55,12 @@ _NAME: Final = "homeostat"
     metavar="NS",
     help="Grant what the faces of these operators (HTTP apps: REST API, dashboard) need to serve this namespace.",
 )
+@click.option(
+    "--no-dashboard",
+    "leaves_out_dashboard",
+    is_flag=True,
+    help="With --faces: grant nothing for the dashboard, for `homeostat run --no-dashboard`.",
+)
 @documents_option
 def command(
     operators: str,
@@ -63,6 +69,7 @@ def command(
     within: str | None,
     has_election: bool,
     served: str | None,
+    leaves_out_dashboard: bool,
     output: str,
 ) -> None:
     """Print a namespace, a service account and, for each operator, a role with just the permissions that it needs.
@@ -107,7 +114,7 @@ def command(
     )
     if served:
         wide = wide_resources_of_faces(chosen.values()) if within else None
-        faces = _faces(described)
+        faces = _faces(described, has_dashboard=not leaves_out_dashboard)
         documents += face_documents(faces, served=served, namespace=namespace, account=account, wide=wide)
     documents += user_documents({name: each.user_rules for name, each in described.items()})
     print_objects(documents, output)
@@ -117,8 +124,12 @@ def command(
         click.echo(f"run them as this account: {run}", err=True)
 
 
-def _faces(operators: Mapping[str, Description]) -> list[Face]:
+def _faces(operators: Mapping[str, Description], *, has_dashboard: bool) -> list[Face]:
+    from homeostat.operators.dashboard import with_dashboard
+
     faces = [face for each in operators.values() for face in each.faces]
+    if has_dashboard:
+        return with_dashboard(faces)
     if not faces:
         raise click.UsageError(
             f"--faces: there are none of {', '.join(operators)}; leave it out, or name other --operators"

@@ -225,11 +225,13 @@ async def _may_sleep(client: Client, description: Description, namespace: str) -
 async def _serve_faces(
     stack: AsyncExitStack, client: Client, manager: Manager, choice: Choice, *, leases: str, own_namespace: str
 ) -> tuple[ServedFace, ...]:
+    from homeostat.operators.catalog import declared_sections
     from homeostat.runtime.faces.face import Figures, Surroundings
     from homeostat.runtime.faces.private import NamespaceSecrets
 
     if choice.faces is None:
         return ()
+    has_dashboard = choice.faces.has_dashboard
 
     def surroundings(is_open: bool, figures: Figures) -> Surroundings:
         return Surroundings(
@@ -243,6 +245,8 @@ async def _serve_faces(
             private=NamespaceSecrets(client, choice.leases or own_namespace or "default"),
             figures=figures,
             offered=manager.offered,
+            sections=declared_sections,
+            has_dashboard=has_dashboard,
             operators=manager.states,
         )
 

@@ -29,6 +29,7 @@ from homeostat.edge.server import Handler
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.faces.private import PrivateSecrets
+from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.runtime.telemetry.state import ReadStates
 
 if TYPE_CHECKING:
@@ -89,6 +90,10 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     figures: Figures
     offered: Callable[[str], object | None] = lambda _: None
     """What the operator of this process offers to the face of this name; None while it sleeps."""
+    sections: Callable[[], tuple[DeclaredSection, ...]] = tuple
+    """The sections of the dashboard."""
+    has_dashboard: bool = True
+    """Whether a face that can serve the dashboard among its pages is to do so."""
     operators: ReadStates = list
     """The operators of this process, as they are now."""
     tokens: Callable[[], list[TokenFacts]] | None = None

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from homeostat.objects.json import JsonObject
-from homeostat.objects.roles import FOLLOW, READ, rule
+from homeostat.objects.roles import READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
-from homeostat.operators.catalog import declared_sections
+from homeostat.operators.dashboard.access import READS as DASHBOARD_READS
 from homeostat.runtime.faces.face import FaceRules
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
 from homeostat.web.identity.api import KINDS as IDENTITY_KINDS
@@ -21,14 +21,7 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["resourcetypes"], [*READ, "create", "update", "patch", "delete"]),
     rule(RESOURCES, ["*"], [*READ, "create", "update", "patch", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get"]),
-    rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
-    rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
-    # Home of the dashboard: what changed last.
-    rule("", ["events"], FOLLOW),
-    # Home, too: which workloads are not ready, and why their Pods are not.
-    rule("apps", ["deployments", "statefulsets", "daemonsets"], FOLLOW),
-    rule("", ["pods"], ["list"]),
-    *(each for section in declared_sections() for each in section.rules),
+    *DASHBOARD_READS,
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     # Objects that were created with kubectl get their number by a patch.

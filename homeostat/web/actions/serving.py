@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from homeostat.client.base import Client
 from homeostat.edge.server import Handler
-from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.background import background
 from homeostat.runtime.control.failure_conditions import sole_error
 from homeostat.runtime.faces.face import Surroundings
@@ -22,19 +21,15 @@ from homeostat.web.actions.index.numbering import number_objects
 from homeostat.web.actions.permissions import kinds_of_types
 from homeostat.web.actions.plugins import Plugins
 from homeostat.web.actions.webhooks.admission import open_hooks
-from homeostat.web.dashboard.access.section import access_section
-from homeostat.web.dashboard.dashboard import Dashboard
-from homeostat.web.dashboard.operators import operators_section
 from homeostat.web.dashboard.root import ROOT
-from homeostat.web.dashboard.section import open_sections
-from homeostat.web.dashboard.workloads.section import workloads_section
+from homeostat.web.dashboard.serving import open_dashboard
 from homeostat.web.identity.credentials.token import expiry_hours
-from homeostat.web.identity.identity import Identity, open_identity
+from homeostat.web.identity.identity import open_identity
 from homeostat.web.kit.gate import Gate, OpenGate
 from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.records.ids import Ids
 from homeostat.web.kit.review_gate import ReviewGate
-from homeostat.web.kit.sessions.sessions import Sessions
+from homeostat.web.kit.routing import AddRoutes
 
 
 @asynccontextmanager
@@ -85,36 +80,23 @@ async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
             if given.leases:
                 await stack.enter_async_context(beating(client, namespace=given.leases, identity=given.identity))
             events = await stack.enter_async_context(open_events(face))
-            dashboard = await stack.enter_async_context(_open_dashboard(face, people, given))
-            pages = [people.add_routes, hooks.add_routes, events.add_routes, dashboard.add_routes]
+            pages: list[AddRoutes] = [people.add_routes, hooks.add_routes, events.add_routes]
+            if given.has_dashboard:
+                dashboard = await stack.enter_async_context(
+                    open_dashboard(
+                        given,
+                        identify=face.identify,
+                        log_in=people.log_in,
+                        people=People(people.registers, given.tokens),
+                        session_s=expiry_hours(given.environment) * 3600,
+                        first=[resource_section(face)],
+                    )
+                )
+                pages.append(dashboard.add_routes)
             figures.watch_streams(lambda: events.count)
-            yield rest_app(face, more=pages, figures=figures, home=ROOT)
+            yield rest_app(face, more=pages, figures=figures, home=ROOT if given.has_dashboard else "")
     except ExceptionGroup as group:
         raise sole_error(group) from None
-
-
-@asynccontextmanager
-async def _open_dashboard(face: Face, people: Identity, given: Surroundings) -> AsyncIterator[Dashboard]:
-    client = given.client
-    sections = [
-        resource_section(face),
-        *await open_sections(declared_sections(), client, given.within),
-        workloads_section(client, given.within),
-        operators_section(client, given.operators, leases=given.leases, is_plane=given.redeem is not None),
-        access_section(client, People(people.registers, given.tokens)),
-    ]
-    dashboard = Dashboard(
-        sections,
-        client=client,
-        identify=face.identify,
-        log_in=people.log_in,
-        sessions=Sessions(given.private, life_s=expiry_hours(given.environment) * 3600),
-        redeem=given.redeem,
-        data=given.data,
-        within=given.within,
-    )
-    async with dashboard.running():
-        yield dashboard
 
 
 def _floor(index: ResourceIndex) -> Callable[[str], int]:

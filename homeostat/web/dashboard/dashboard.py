@@ -1,4 +1,4 @@
-"""The dashboard: the HTML pages of its sections, served beside the REST API and with the same permissions.
+"""The dashboard: the HTML pages of its sections, with the permissions of who looks.
 
     dashboard = Dashboard(sections, client=client, identify=face.identify, log_in=identity.log_in, sessions=sessions)
     async with dashboard.running():
@@ -28,6 +28,7 @@ from homeostat.edge.turn import Turn
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.background import background
 from homeostat.runtime.faces.face import Redeem
+from homeostat.web.dashboard.form import MOST_FIELDS, read_form
 from homeostat.web.dashboard.home.home import TITLE as HOME
 from homeostat.web.dashboard.home.home import Home
 from homeostat.web.dashboard.home.report import Change
@@ -36,12 +37,12 @@ from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
 from homeostat.web.dashboard.html.markup import el
 from homeostat.web.dashboard.html.paging import place
-from homeostat.web.dashboard.login import MOST_FIELDS, Identify, LogIn, LoginPage, login_place, read_form
+from homeostat.web.dashboard.login.once import OnceLoginPage
+from homeostat.web.dashboard.login.page import Identify, LogIn, LoginPage, login_place
 from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import ServedKinds
 from homeostat.web.dashboard.objects.large import computed
 from homeostat.web.dashboard.objects.section import objects_section
-from homeostat.web.dashboard.one_time_login import OnceLoginPage
 from homeostat.web.dashboard.palette import Palette
 from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.section import Effect, HiddenSectionError, Section, running
@@ -74,9 +75,10 @@ class _Shown:
 
 
 class Dashboard:
-    """`client` is the one of this server. `redeem` exchanges the code of a one-time link for a token; None if there are
-    no such links. `data` is the data directory of the control plane, if this is one. `within` is the only namespace of
-    which this server may read; empty for all.
+    """`client` is the one of this server. `log_in` is the login of the REST API, with a name and a password; None where
+    that API is not served. `redeem` exchanges the code of a one-time link for a token; None if there are no such links.
+    `data` is the data directory of the control plane, if this is one. `within` is the only namespace of which this
+    server may read; empty for all.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Dashboard:
         *,
         client: Client,
         identify: Identify,
-        log_in: LogIn,
+        log_in: LogIn | None,
         sessions: Sessions,
         redeem: Redeem | None = None,
         data: Path | None = None,
@@ -93,7 +95,8 @@ class Dashboard:
     ) -> None:
         self._client, self._kinds, self._within = client, ServedKinds(client), within
         self._sections = [*sections, objects_section(client, self._kinds, sections)]
-        self._identify, self._static = identify, Static()
+        self._identify = identify
+        self._static = Static([("REST API", "/docs")] if log_in is not None else [])
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)
         self._palette = Palette(client, self._kinds, self._sections)

@@ -7,7 +7,7 @@ browser opens as many connections, with a TLS handshake each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pkgutil import get_data
 from typing import Final
@@ -48,7 +48,12 @@ _VERSION: Final = blake2b(b"".join(_FILES.values()), digest_size=6).hexdigest()
 
 
 class Static:
+    """`links` are titles and paths for the foot of every page."""
+
     version = _VERSION
+
+    def __init__(self, links: Sequence[tuple[str, str]] = ()) -> None:
+        self.links = tuple(links)
 
     def path(self, name: str) -> str:
         return f"{ROOT}/static/{self.version}/{name}"

@@ -197,7 +197,7 @@ def test_nothing_here_names_an_operator() -> None:
     imported = {
         each for path in package.glob("*.py") for each in re.findall(r"homeostat\.operators\.(\w+)", path.read_text())
     }
-    assert imported <= {"access", "catalog"}
+    assert imported <= {"access", "catalog", "dashboard"}
 
 
 def test_prometheus_accepts_the_alert_rules(cli: Cli, tmp_path: Path) -> None:

@@ -11,17 +11,22 @@ import aiohttp
 import pytest
 
 from homeostat.cli.operators.deploy.access import access_documents, face_documents, wide_resources_of_faces
+from homeostat.edge.server import serve
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT
+from homeostat.objects.roles import service_account
 from homeostat.operators import actions
 from homeostat.operators.actions.api import RESOURCE_TYPE
 from homeostat.operators.actions.plugins.catalog import ACTIONS
 from homeostat.operators.actions.types.naming import kind_name, plural_of
+from homeostat.operators.catalog import declared_sections
 from homeostat.operators.contracts.api import KINDS as CONTRACT_KINDS
+from homeostat.operators.dashboard import DASHBOARD
 from homeostat.operators.images.api import KINDS as IMAGE_KINDS
 from homeostat.operators.policy.api import KINDS as POLICY_KINDS
 from homeostat.operators.sync.api.kinds import KINDS as SYNC_KINDS
+from homeostat.runtime.faces.face import Figures, Surroundings
 from homeostat.runtime.faces.private import NamespaceSecrets
 from homeostat.runtime.installation import install
 from homeostat.runtime.manager import Manager
@@ -30,6 +35,7 @@ from homeostat.web.actions import serving
 from homeostat.web.actions.access import KINDS as FACE_KINDS
 from homeostat.web.actions.access import RULES
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
+from homeostat.web.dashboard.serving import open_app
 from homeostat.web.identity.api import REST_ROLE, REST_USER
 from homeostat.web.identity.identity import open_identity
 from tests.cli.applying import apply
@@ -252,9 +258,75 @@ def test_the_rest_api_has_a_role_of_the_cluster_and_one_of_the_namespace_that_it
 
 
 def test_only_the_faces_of_the_named_operators_get_permissions(cli: Cli) -> None:
-    ended = cli.here("rbac", "--operators", "policy", "--faces", "shop")
+    ended = cli.here("rbac", "--operators", "policy", "--faces", "shop", "--no-dashboard")
     assert (ended.code, ended.out) == (2, "")
     assert "there are none of policy" in ended.err
+
+
+def test_the_dashboard_of_operators_without_the_rest_api_gets_permissions_to_read(cli: Cli) -> None:
+    printed = cli.here("rbac", "--operators", "policy", "-n", "ops", "--faces", "shop", "-o", "json").json["items"]
+    (role,) = (
+        each for each in printed if each["metadata"]["name"] == "homeostat-rest" and each["kind"] == "ClusterRole"
+    )
+    changed = {(name, verb) for name, verb in granted_by(role["rules"]) if verb not in ("get", "list", "watch")}
+    assert changed == {
+        ("tokenreviews", "create"),
+        ("subjectaccessreviews", "create"),
+        *changed_by_sections(),
+    }
+
+
+def changed_by_sections() -> Used:
+    """Their buttons are pressed with the visitor's own token, or by who signed in without one."""
+    rules = [rule for section in declared_sections() for rule in section.rules]
+    return {(name, verb) for name, verb in granted_by(rules) if verb not in ("get", "list", "watch")}
+
+
+async def test_the_dashboard_alone_shows_all_pages_with_its_rules(api: Api, session: aiohttp.ClientSession) -> None:
+    refused: list[str] = []
+    await install(api.client, (*actions.KINDS, *POLICY_KINDS, *CONTRACT_KINDS, *SYNC_KINDS, *IMAGE_KINDS))
+    space = api.namespace
+    documents = access_documents({}, namespace=space, account=ACCOUNT, has_election=False)
+    await apply(api.client, *documents, *face_documents([DASHBOARD], served=space, namespace=space, account=ACCOUNT))
+    async with acting_as(api, space, ACCOUNT) as client:
+        own = client.over(lambda transport: Noting(transport, set(), refused))
+        surroundings = Surroundings(
+            client=own,
+            private=NamespaceSecrets(own, space),
+            namespace=space,
+            environment={},
+            is_open=False,
+            figures=Figures(lambda _: None),
+            identity=str,
+            leases=space,
+            sections=declared_sections,
+        )
+        async with open_app(surroundings) as app:
+            server = await serve(app)
+            try:
+                visitor = Caller(f"http://127.0.0.1:{server.port}", session, token=await visitor_token(api))
+                await look_at_pages(session, visitor, space)
+                await look_at_image(api, session, visitor)
+            finally:
+                await server.stop(grace_s=3.0)
+    assert sorted(set(refused)) == []
+
+
+async def visitor_token(api: Api) -> str:
+    """Of an account that may read everything."""
+    name = f"visitor-{api.namespace}"
+    account = service_account({"name": name, "namespace": api.namespace})
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": api.namespace}],
+    }
+    await apply(api.client, account, binding)
+    path = f"/api/v1/namespaces/{api.namespace}/serviceaccounts/{name}/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
+    return str((await api.client.create(path, body))["status"]["token"])
 
 
 async def test_within_a_namespace_the_dashboard_reads_no_other(

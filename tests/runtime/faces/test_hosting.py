@@ -137,7 +137,9 @@ async def test_a_plane_continues_without_a_face_whose_default_port_is_taken(tmp_
         file = tmp_path / "taken.py"
         file.write_text(_GREETING.replace('prefixes=("/hello",)', f'prefixes=("/hello",), port={port}'))
         operators = frozenset({str(file)})
-        settings = Settings(data=tmp_path, port=0, is_open=True, operators=operators, faces=FaceChoice())
+        settings = Settings(
+            data=tmp_path, port=0, is_open=True, operators=operators, faces=FaceChoice(without=frozenset({"dashboard"}))
+        )
         async with open_plane(settings) as plane:
             assert face_url(plane, "hello") == ""
             (hello,) = plane.faces
@@ -180,7 +182,7 @@ async def test_a_face_of_a_users_file_is_served_by_up_and_run_and_has_options_of
         run = ("run", "--kubeconfig", str(data / "kubeconfig"), "--health", "none", "--operators", str(copy))
         with started(*run, "--faces-open", "--faces-port", "0") as beside:
             assert (await ask(f"{address(beside, 'greetings')}/run"))[0] == 200
-    with started(*up, "--operators", FILE, "--no-hello") as welcome:
+    with started(*up, "--operators", FILE, "--no-hello", "--no-dashboard") as welcome:
         assert "greetings" not in welcome
 
 
@@ -188,6 +190,6 @@ def test_an_option_of_a_face_that_is_not_there_is_refused(tmp_path: Path) -> Non
     command = [PROGRAM, "up", "--data", str(tmp_path), "--operators", FILE, "--pictures-port", "8001"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 2
-    assert '--pictures-port: no operator that is to run has a face "pictures"; there are: hello' in " ".join(
+    assert '--pictures-port: no operator that is to run has a face "pictures"; there are: hello, dashboard' in " ".join(
         done.stderr.split()
     )

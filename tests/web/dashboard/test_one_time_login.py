@@ -11,7 +11,7 @@ from homeostat.edge.request import Headers, Peer, Request
 from homeostat.plane import Plane
 from homeostat.plane.sign_in import LIFE_S, OneTimeCode
 from homeostat.server.access.tokens.file import Tokens
-from homeostat.web.dashboard.one_time_login import OnceLoginPage
+from homeostat.web.dashboard.login.once import OnceLoginPage
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.gate import Caller, OpenGate
 from homeostat.web.kit.refusal import RefusalError

@@ -44,6 +44,12 @@ _MOST_BYTES = 1 << 20
     "also ca.crt, for those that API servers call.",
 )
 @click.option(
+    "--no-dashboard",
+    "leaves_out_dashboard",
+    is_flag=True,
+    help="With --faces-tls: do not serve the dashboard, and grant no permissions for it.",
+)
+@click.option(
     "--monitoring",
     "is_monitored",
     is_flag=True,
@@ -58,6 +64,7 @@ def command(
     within: str | None,
     tls: Path | None,
     faces_tls: Path | None,
+    leaves_out_dashboard: bool,
     is_monitored: bool,
     output: str,
 ) -> None:
@@ -84,7 +91,13 @@ def command(
     own_name = service_name(site.name, namespace)
     faces = None if faces_tls is None else read_faces_tls(faces_tls, own_name)
     documents = deployment_documents(
-        site, chosen, within=within or "", tls=files, faces_tls=faces, is_monitored=is_monitored
+        site,
+        chosen,
+        within=within or "",
+        tls=files,
+        faces_tls=faces,
+        is_monitored=is_monitored,
+        has_dashboard=not leaves_out_dashboard,
     )
     print_objects(documents, output)
     for name, webhook in webhooks.items() if files is None else ():
@@ -100,8 +113,9 @@ def command(
             f"certificate for that name and its ca.crt into {faces_tls}",
             err=True,
         )
-    if faces is None and (titles := [each.title for each in faces_of(chosen)]):
-        click.echo(f"left out {', '.join(titles)}: a certificate is required; to add them: --faces-tls DIR", err=True)
+    if faces is None:
+        left_out = ", ".join(each.title for each in faces_of(chosen, has_dashboard=not leaves_out_dashboard))
+        click.echo(f"left out {left_out}: a certificate is required; to add them: --faces-tls DIR", err=True)
 
 
 def chosen_operators(operators: str) -> dict[str, Chosen]:

@@ -40,6 +40,8 @@ from homeostat.cli.operators.deploy.workloads import (
 )
 from homeostat.objects.crd.user_roles import UserRules
 from homeostat.objects.json import JsonObject
+from homeostat.operators.dashboard import NAME as DASHBOARD
+from homeostat.operators.dashboard import with_dashboard
 from homeostat.runtime.deployment import FaceConfiguration, Webhook
 from homeostat.runtime.faces.face import PORT, Face, load_reference
 from homeostat.runtime.setup import OperatorModule
@@ -76,8 +78,10 @@ Operators = Mapping[str, Chosen]
 """By short name."""
 
 
-def faces_of(operators: Operators) -> list[Face]:
-    return [face for each in operators.values() for face in each.faces]
+def faces_of(operators: Operators, *, has_dashboard: bool = True) -> list[Face]:
+    faces = [face for each in operators.values() for face in each.faces]
+    without = () if has_dashboard else (DASHBOARD,)
+    return [each for each in with_dashboard(faces, without=without) if each.name not in without]
 
 
 def asked_faces(faces: Sequence[Face], tls: TlsFiles | None) -> dict[str, Face]:
@@ -105,11 +109,12 @@ def deployment_documents(
     tls: TlsFiles | None = None,
     faces_tls: TlsFiles | None = None,
     is_monitored: bool = False,
+    has_dashboard: bool = True,
 ) -> list[JsonObject]:
     """`within` is the only namespace that the operators work in; empty for all. Webhooks are deployed if there is
     `tls`, faces are served if there is `faces_tls`, and API servers call them if it has an authority.
     """
-    faces = faces_of(operators) if faces_tls is not None else []
+    faces = faces_of(operators, has_dashboard=has_dashboard) if faces_tls is not None else []
     asked = asked_faces(faces, faces_tls)
     webhooks = webhooks_of(site, operators) if tls is not None else {}
     components = [
@@ -117,7 +122,10 @@ def deployment_documents(
             site,
             operators,
             within,
-            _face_options(site, faces, renews=faces_tls is not None and bool(faces_tls.authority_key)),
+            [
+                *_face_options(site, faces, renews=faces_tls is not None and bool(faces_tls.authority_key)),
+                *(["--no-dashboard"] if faces and not has_dashboard else []),
+            ],
             faces,
             settings=dict.fromkeys(asked, "true"),
         ),
@@ -126,7 +134,7 @@ def deployment_documents(
     documents = [definition for each in operators.values() for definition in each.definitions]
     documents += _access(site, operators, within)
     if faces_tls is not None and faces:
-        documents += _face_documents(site, operators, within, faces_tls)
+        documents += _face_documents(site, operators, faces, within, faces_tls)
     documents += [made for name, each in webhooks.items() for made in webhook_access(site, each, name, name)]
     documents += _sources(site, operators)
     if tls is not None:
@@ -182,9 +190,11 @@ def face_ports(faces: Sequence[Face]) -> dict[str, int]:
     return {"faces" if each.port == PORT else each.name[:15].rstrip("-"): each.port for each in faces}
 
 
-def _face_documents(site: Site, operators: Operators, within: str, tls: TlsFiles) -> list[JsonObject]:
+def _face_documents(
+    site: Site, operators: Operators, faces: Sequence[Face], within: str, tls: TlsFiles
+) -> list[JsonObject]:
     granted = face_documents(
-        faces_of(operators),
+        faces,
         served=within or _SERVED,
         namespace=site.namespace,
         account=site.name,

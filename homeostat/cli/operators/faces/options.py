@@ -154,10 +154,12 @@ def switches() -> dict[str, str]:
 
 @cache
 def titles() -> dict[str, str]:
-    """Titles of the faces of our own operators, by name."""
+    """Titles of the faces of our own operators and of the dashboard, by name."""
     from homeostat.operators.catalog import OURS, find_operator
+    from homeostat.operators.dashboard import DASHBOARD
 
-    return {face.name: face.title for name in OURS for face in find_operator(name).faces}
+    faces = [*(face for name in OURS for face in find_operator(name).faces), DASHBOARD]
+    return {face.name: face.title for face in faces}
 
 
 def credential_options(command: F) -> F:

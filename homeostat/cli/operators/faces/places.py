@@ -26,9 +26,13 @@ def up_choice(options: FaceOptions, operators: Iterable[Description], *, host: s
 
     An option about one of our faces is ignored if its operator does not run.
     """
+    from homeostat.operators.dashboard import with_dashboard
     from homeostat.runtime.faces.listeners import Place
 
-    faces = [face for each in operators for face in each.faces]
+    described = list(operators)
+    faces = [face for each in described for face in each.faces]
+    if described:
+        faces = with_dashboard(faces, own=options.ports, without=options.without)
     idle = titles().keys() - {face.name for face in faces}
     asked = FaceOptions(
         {name: text for name, text in options.ports.items() if name not in idle}, options.without - idle
@@ -78,6 +82,7 @@ class RunFaces(msgspec.Struct, frozen=True):
     files: tuple[Path, Path] | None
     secret: tuple[str, str] | None = None
     """Namespace and name of the Secret that the certificate is renewed in; None for its files."""
+    has_dashboard: bool = True
 
 
 def run_faces(
@@ -93,6 +98,7 @@ def run_faces(
     from msgspec.structs import replace
 
     from homeostat.cli.webhook.renewal import read_secret_name
+    from homeostat.operators.dashboard import NAME, with_dashboard
     from homeostat.runtime.faces.listeners import arrange
 
     secret = read_secret_name(renew_secret, option="--faces-renew-secret") if renew_secret else None
@@ -101,7 +107,9 @@ def run_faces(
     if not (options.ports or is_open or cert or key):
         return None
     places = {name: _address(name, text) for name, text in options.ports.items()}
-    faces = [face for each in operators for face in each.faces]
+    faces = with_dashboard(
+        [face for each in operators for face in each.faces], own=options.ports, without=options.without
+    )
     choice = _choice(options, dict(places), faces, host=_LOOPBACK)
     first = f"--{next(iter(options.ports), SHARED)}-port"
     if is_open and (cert or key):
@@ -120,7 +128,8 @@ def run_faces(
         return None
     only_own = bool(choice.own) and choice.shared is None
     files = (cert, key) if cert is not None and key is not None else None
-    return RunFaces(tuple(arrange(faces, replace(choice, only_own=only_own))), files, secret)
+    listeners = tuple(arrange(faces, replace(choice, only_own=only_own)))
+    return RunFaces(listeners, files, secret, has_dashboard=NAME not in options.without)
 
 
 def _address(name: str, text: str) -> Place:

@@ -29,6 +29,7 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.entry import phase_of
 from homeostat.web.actions.index.lookup import Found, find_numbered, no_resource
 from homeostat.web.actions.pages.history import History
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import Action, actions, shell
 from homeostat.web.dashboard.html.components import (
     chip,
@@ -43,7 +44,6 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
 from homeostat.web.dashboard.link import edit_action, object_link
-from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_number, read_query

@@ -51,10 +51,28 @@ class RoleFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class People(Protocol):
-    async def users(self) -> list[UserFacts]: ...
+    async def users(self) -> list[UserFacts] | None:
+        """None if this process serves no REST API."""
+
     async def roles(self) -> list[RoleFacts]: ...
     def tokens(self) -> list[TokenFacts] | None:
         """None if this process is not the control plane."""
+
+
+class Nobody:
+    """Without the REST API: only tokens, those of the control plane if this process is one."""
+
+    def __init__(self, tokens: Callable[[], list[TokenFacts]] | None) -> None:
+        self._tokens = tokens
+
+    async def users(self) -> list[UserFacts] | None:
+        return None
+
+    async def roles(self) -> list[RoleFacts]:
+        return []
+
+    def tokens(self) -> list[TokenFacts] | None:
+        return None if self._tokens is None else self._tokens()
 
 
 class PageQuery(msgspec.Struct, frozen=True):
@@ -73,7 +91,14 @@ class PeoplePages:
 
     async def users(self, visit: Visit) -> Page:
         _check(visit)
-        shown = cut(await self._people.users(), read_query(visit.request, PageQuery).page)
+        users = await self._people.users()
+        if users is None:
+            none = "No REST API is served here, so nobody has a password: whoever signs in has a token. To issue one:"
+            issue = "homeostat auth token NAME -n NAMESPACE"
+            return Page(
+                "Users and roles", [el("h1", TITLE), access_tabs("Users and roles"), nothing(none, issue)], TITLE
+            )
+        shown = cut(users, read_query(visit.request, PageQuery).page)
         roles = await self._people.roles()
         user_list: Node = nothing(
             "The REST API has no users: whoever signs in has a token. To add the first one, start with:",

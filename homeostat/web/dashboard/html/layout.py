@@ -87,7 +87,7 @@ def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
     footer = el(
         "footer",
         el("span", f"Homeostat {__version__}", class_="version"),
-        el("a", "REST API", href="/docs"),
+        [el("a", title, href=path) for title, path in static.links],
         # The script shows it.
         el("button", "Dense tables", type="button", id="dense", class_="link", aria_pressed="false", hidden=True),
         # The script fills it.

@@ -13,6 +13,7 @@ from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.images.api import IMAGE_UPDATE, PINNED, REQUESTED, Written, owned
 from homeostat.operators.images.engine.annotations import PREFIX, Tracked
 from homeostat.web.dashboard.commit import commit_link
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import Action, actions, command, nothing, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment
 from homeostat.web.dashboard.html.conditions import conditions_table
@@ -20,7 +21,6 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
 from homeostat.web.dashboard.link import joined, object_link
-from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.images import HERE, TITLE, image_path, state_chip, tag_text

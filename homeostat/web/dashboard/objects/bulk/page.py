@@ -17,10 +17,10 @@ from msgspec import Meta
 from homeostat.client.base import Client
 from homeostat.objects.kind import Kind
 from homeostat.objects.time.timestamp import format_micro_time
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.components import chip, many, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page, proof_field
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.bulk.batch import Result, carry_out
 from homeostat.web.dashboard.objects.bulk.operation import (

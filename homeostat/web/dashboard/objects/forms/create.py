@@ -17,10 +17,10 @@ from homeostat.objects.edit import InvalidTextError, read_manifest
 from homeostat.objects.errors import ApiError, UnauthorizedError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines
 from homeostat.web.dashboard.objects.forms.difference import difference

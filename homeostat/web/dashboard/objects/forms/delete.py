@@ -6,10 +6,10 @@ from typing import Final
 
 from homeostat.client.base import Client
 from homeostat.objects.errors import ConflictError, ForbiddenError, NotFoundError
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.components import facts, moment
 from homeostat.web.dashboard.html.layout import Page, proof_field
 from homeostat.web.dashboard.html.markup import el
-from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.family.family import Family

@@ -16,10 +16,10 @@ from homeostat.objects.edit import BY_SERVER, TRIES, InvalidTextError, check_sam
 from homeostat.objects.errors import ApiError, ConflictError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.patch.json import patch_between
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.paging import place as at
-from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
 from homeostat.web.dashboard.objects.forms.difference import difference

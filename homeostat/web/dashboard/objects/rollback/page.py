@@ -20,11 +20,11 @@ from homeostat.objects.errors import ApiError, ConflictError, ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.views.rollout import REVISION
 from homeostat.web.dashboard.finding import Subject
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
 from homeostat.web.dashboard.html.layout import Page, proof_field
 from homeostat.web.dashboard.html.markup import Node, el
-from homeostat.web.dashboard.login import read_form
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines
 from homeostat.web.dashboard.objects.forms.difference import difference

@@ -14,11 +14,12 @@ from urllib.parse import parse_qsl
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.runtime.faces.face import Redeem
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
-from homeostat.web.dashboard.login import HERE as LOGIN
-from homeostat.web.dashboard.login import Identify, admin_token, is_local, read_form, started
+from homeostat.web.dashboard.login.page import HERE as LOGIN
+from homeostat.web.dashboard.login.page import Identify, admin_token, is_local, started
 from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.refusal import RefusalError, forbidden

@@ -1,7 +1,7 @@
 """`/dashboard/login`: logs in with a token, or with a user name and a password, and sets the session cookie.
 
 A name and a password go through the login of the REST API, with its limits and its log. The page shows the same errors
-as that API.
+as that API. Where no REST API is served beside it, it takes tokens only.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import encode
+from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, el
@@ -42,9 +43,6 @@ _ACCOUNT_TOKEN: Final = "homeostat auth token NAME -n NAMESPACE"  # noqa: S105
 _ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _USUAL_DATA: Final = "~/.homeostat"
 _LONGEST_NAME: Final = 253
-MOST_FIELDS: Final = 20
-FORM_BYTES: Final = 64 * 1024
-"""The limit of a form. Nobody needs to be logged in to send one, and decoding takes some 100 ms a megabyte."""
 
 
 class _Granted(msgspec.Struct, frozen=True):
@@ -55,7 +53,7 @@ class LoginPage:
     def __init__(
         self,
         identify: Identify,
-        log_in: LogIn,
+        log_in: LogIn | None,
         sessions: Sessions,
         static: Static,
         *,
@@ -83,7 +81,9 @@ class LoginPage:
 
     async def _granted(self, request: Request, form: Mapping[str, str]) -> str:
         token = form.get("token", "").strip()
-        if not token:
+        if not token and self._log_in is None:
+            raise unauthorized("enter a token")
+        if not token and self._log_in is not None:
             body = encode({"username": form.get("username", ""), "password": form.get("password", "")})
             answer = await self._log_in(msgspec.structs.replace(request, body=body), {})
             assert isinstance(answer.body, bytes)
@@ -94,7 +94,8 @@ class LoginPage:
 
     def _page(self, request: Request, place: str, error: RefusalError | None = None, username: str = "") -> Reply:
         token = admin_token(self._data, request) if self._is_plane else ""
-        content = _content(place, str(error) if error is not None else "", token, username)
+        problem = str(error) if error is not None else ""
+        content = _content(place, problem, token, username, has_users=self._log_in is not None)
         page = Page("Sign in", content, is_live=False)
         if error is not None:
             page = msgspec.structs.replace(page, status=error.status)
@@ -137,25 +138,18 @@ def login_place(request: Request) -> str:
     return f"{HERE}?{urlencode({'next': COOKIE.place_of(here)})}"
 
 
-def read_form(request: Request, largest: int = FORM_BYTES, *, most_fields: int = MOST_FIELDS) -> dict[str, str]:
-    if len(request.body) > largest:
-        raise RefusalError(413, f"the form has {len(request.body)} bytes; a form may have {largest}")
-    try:
-        return dict(parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=most_fields))
-    except (UnicodeDecodeError, ValueError) as error:
-        raise RefusalError(400, "the form cannot be read") from error
-
-
-def _content(place: str, problem: str, admin: str, username: str) -> Markup:
-    """`admin` is the command that creates a token of an administrator; empty beside a cluster."""
+def _content(place: str, problem: str, admin: str, username: str, *, has_users: bool) -> Markup:
+    """`admin` is the command that creates a token of an administrator; empty beside a cluster. `has_users` asks for a
+    name and a password, too.
+    """
     person = (
         el("h2", "With username and password"),
         _field("Name", "username", autocomplete="username", value=username[:_LONGEST_NAME], is_first=not username),
         _field("Password", "password", type_="password", autocomplete="current-password", is_first=bool(username)),
     )
     holder = (
-        el("h2", "Or with a token"),
-        _field("Token", "token", type_="password", autocomplete="off", spellcheck="false"),
+        el("h2", "Or with a token" if has_users else "With a token"),
+        _field("Token", "token", type_="password", autocomplete="off", spellcheck="false", is_first=not has_users),
     )
     hint = el(
         "div",
@@ -173,7 +167,7 @@ def _content(place: str, problem: str, admin: str, username: str) -> Markup:
         el(
             "form",
             el("input", type="hidden", name="next", value=place),
-            person,
+            person if has_users else None,
             holder,
             el("button", "Sign in", type="submit", class_="primary"),
             method="post",
