@@ -26,6 +26,8 @@ def build(folder: Path = _FOLDER) -> Path:
     staging.stage(folder / "docs")
     reference.write(folder / "docs" / "reference")
     shutil.copy(_SETTINGS, folder / "zensical.toml")
+    (folder / "docs" / "assets").mkdir(exist_ok=True)
+    shutil.copy(_SETTINGS.with_name("iframe-worker.js"), folder / "docs" / "assets" / "iframe-worker.js")
     zensical = Path(sys.executable).parent / "zensical"
     subprocess.run([str(zensical), "build", "--strict"], cwd=folder, check=True, timeout=_WITHIN_S)
     return folder / "site"

@@ -36,6 +36,18 @@ def test_every_page_is_in_the_navigation(site: Path) -> None:
     assert pages - listed - apart == set(), "add them to nav of tools/site/zensical.toml"
 
 
+def test_no_page_of_the_navigation_stands_for_its_section() -> None:
+    """With these features a section shows its first index.md as its own page, and does not list it."""
+    assert {"navigation.indexes", "toc.integrate"} & {*_SETTINGS["project"]["theme"]["features"]} == set()
+
+
+def test_the_search_runs_without_a_server_and_without_the_internet() -> None:
+    assert "offline" in _SETTINGS["project"]["plugins"]
+    (script,) = (each["path"] for each in _SETTINGS["project"]["extra"]["polyfills"])
+    assert (ROOT / "tools" / "site" / Path(script).name).is_file()
+    assert "iframe-worker" in script, "Zensical adds a script of another host for any other name"
+
+
 def test_every_link_of_the_site_leads_to_a_page_of_it(site: Path) -> None:
     dead = []
     for page in site.rglob("*.md"):
