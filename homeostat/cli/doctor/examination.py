@@ -29,6 +29,7 @@ from homeostat.cli.doctor.server import (
     check_version,
     is_plane,
 )
+from homeostat.cli.doctor.webhooks import check_webhooks
 from homeostat.cli.operators.choice import described_operators
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.endpoint.endpoint import Endpoint
@@ -140,6 +141,7 @@ async def _examine_server(
         yield each
     async for each in check_leases(client, now):
         yield each
+    yield await check_webhooks(client)
     if is_plane(version):
         async for each in _examine_metrics(client):
             yield each

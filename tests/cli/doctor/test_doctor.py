@@ -16,12 +16,14 @@ from homeostat.cli.doctor.metrics import Sample, check_metrics
 from homeostat.cli.doctor.objects import trouble_of
 from homeostat.cli.doctor.permissions import permissions_of
 from homeostat.cli.doctor.server import check_version, judge_certificate
+from homeostat.cli.doctor.webhooks import check_webhooks
 from homeostat.objects import yaml
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.server.access.tokens.file import Tokens
 from homeostat.server.pki.certificate import Certificate
 from homeostat.server.pki.directory import Pki, prepare_pki
+from tests.cli.applying import apply
 from tests.cli.policy_files import write
 from tests.cli.running import Cli, Ended, Up
 from tests.cluster.fixtures import Api
@@ -230,6 +232,53 @@ def test_versions_that_differ_are_a_warning() -> None:
     assert check_version({"gitVersion": "v1.34.0+homeostat-0.0.1"}).result == "WARN"
     assert check_version({"gitVersion": "v1.29.3", "major": "1", "minor": "29+"}).result == "WARN"
     assert check_version({"gitVersion": "v1.34.3", "major": "1", "minor": "34"}).result == "OK"
+
+
+@pytest.mark.parametrize(("policy", "result"), [("Fail", "FAIL"), ("Ignore", "WARN")])
+async def test_a_webhook_that_nobody_serves_is_found(api: Api, policy: str, result: str) -> None:
+    namespace = api.namespace
+    port = {"name": "https", "port": 443, "protocol": "TCP"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "judge", "namespace": namespace}}
+    hook = {
+        "name": "judge.example.com",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"namespace": namespace, "name": "judge"}},
+        "failurePolicy": policy,
+        "namespaceSelector": {"matchLabels": {"nobody": "has-this"}},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["podtemplates"]}],
+        "sideEffects": "None",
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": f"judge-{namespace}"},
+        "webhooks": [hook],
+    }
+    endpoints = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "judge", "namespace": namespace, "labels": {"kubernetes.io/service-name": "judge"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.1.2.3"], "conditions": {"ready": False}}],
+        "ports": [port],
+    }
+    try:
+        await apply(api.client, configuration)
+        missing = await check_webhooks(api.client)
+        await apply(api.client, {**service, "spec": {"ports": [port]}}, endpoints)
+        unready = await check_webhooks(api.client)
+        endpoints["endpoints"] = [{"addresses": ["10.1.2.3"], "conditions": {"ready": True}}]
+        await apply(api.client, endpoints)
+        ready = await check_webhooks(api.client)
+    finally:
+        await api.client.delete(
+            f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/judge-{namespace}"
+        )
+    assert (missing.result, unready.result, ready.result) == (result, result, "OK")
+    assert f"judge-{namespace}: there is no Service {namespace}/judge" in missing.detail
+    assert f"no Pod of the Service {namespace}/judge is ready" in unready.detail
+    assert "podtemplates" in unready.detail
+    assert unready.remedy
 
 
 @pytest.mark.parametrize("api", [pytest.param("cluster", marks=pytest.mark.cluster)], indirect=True)
