@@ -66,6 +66,9 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
+NO_DASHBOARD = {"enabled": True, "dashboard": False}
+
+
 @pytest.fixture(scope="module")
 def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
     return open_helm(tmp_path_factory.mktemp("helm"))
@@ -290,7 +293,7 @@ def test_volumes_of_users_are_mounted_beside_ours(rendered: dict[str, list[JsonO
         ({"ownOperators": [{"name": "greeter"}]}, "neither a source nor a module"),
         ({"plane": {"enabled": True}, "monitoring": MONITORED}, "set plane.metrics.secret"),
         ({"faces": {"ingress": INGRESS}}, "nothing to forward to: set faces.enabled"),
-        ({"operators": ["policy"], "faces": {"enabled": True, "httpRoute": ROUTE}}, "nothing to forward to"),
+        ({"operators": ["policy"], "faces": {**NO_DASHBOARD, "httpRoute": ROUTE}}, "nothing to forward to"),
         ({"faces": {"enabled": True, "ingress": {"enabled": True}}}, "faces.ingress: set hosts"),
         ({"plane": {"enabled": True, "httpRoute": {"enabled": True}}}, "plane.httpRoute: set parentRefs"),
     ],
@@ -309,6 +312,21 @@ def commands_of_the_page() -> Iterator[tuple[str, list[str]]]:
         words = re.sub(r"--namespace \w+|--create-namespace|--reuse-values", "", options)
         values[release] = [*values.get(release, []), *shlex.split(words)]
         yield release, [*values[release]]
+
+
+def test_any_set_of_operators_has_the_dashboard_unless_it_is_left_out(helm: Helm) -> None:
+    for operators, faces, expected in (
+        (["policy"], {"enabled": True}, ["--dashboard-port"]),
+        (["contracts", "actions"], {"enabled": True}, []),
+        (["contracts"], NO_DASHBOARD, ["--no-dashboard"]),
+    ):
+        documents = helm.template({"operators": operators, "faces": faces})
+        (pod,) = (each["spec"]["template"]["spec"] for each in documents if each["kind"] == "Deployment")
+        assert [each for each in pod["containers"][0]["args"] if "dashboard" in each] == expected
+        roles = [
+            each for each in documents if each["kind"].endswith("Role") and "dashboard" in each["metadata"]["name"]
+        ]
+        assert bool(roles) == (expected == ["--dashboard-port"])
 
 
 def test_the_commands_of_the_page_install_what_it_says(helm: Helm) -> None:
