@@ -28,7 +28,7 @@ _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["restusers", "restroles", "restwebhooks"], [*READ, "create", "update", "patch"]),
     rule(GROUP, ["restroles", "restwebhooks"], ["delete"]),
     rule(GROUP, ["restusers/status"], ["patch"]),
-    rule(GROUP, ["reconciliations"], ["get", "list"]),
+    rule(GROUP, ["reconciliations"], READ),
     rule(GROUP, ["runoutputs"], ["get"]),
     rule(GROUP, ["resourceinputs"], ["get", "list"]),
     # Credentials that earlier versions kept here are moved to the namespace of the process.

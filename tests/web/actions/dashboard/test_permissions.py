@@ -1,0 +1,50 @@
+"""The dashboard beside a cluster works with the permissions that the chart grants, and needs no others."""
+
+from __future__ import annotations
+
+import aiohttp
+import pytest
+
+from homeostat.client.base import Client
+from homeostat.client.in_process import InProcess
+from homeostat.objects.json import JsonObject
+from homeostat.operators import actions
+from homeostat.plane import Plane
+from homeostat.server.access.user import User
+from homeostat.web.actions.access import RULES
+from tests.web.actions.shelf import World
+from tests.web.dashboard.site import Site, note
+from tests.web.rest import serve_rest
+
+_ACCOUNT = "face"
+_RBAC = "rbac.authorization.k8s.io"
+
+
+async def _grant(plane: Plane, kind: str, place: str, rules: list[JsonObject]) -> None:
+    path = f"/apis/{_RBAC}/v1{place}/{kind.lower()}"
+    await plane.client.create(f"{path}s", {"metadata": {"name": _ACCOUNT}, "rules": rules})
+    subject = {"kind": "User", "apiGroup": _RBAC, "name": _ACCOUNT}
+    ref = {"apiGroup": _RBAC, "kind": kind, "name": _ACCOUNT}
+    await plane.client.create(
+        f"{path}bindings", {"metadata": {"name": _ACCOUNT}, "roleRef": ref, "subjects": [subject]}
+    )
+
+
+async def test_its_pages_follow_changes(
+    plane: Plane, site: Site, shelf: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await site.declare("/resources", note("a"))
+    await site.shows("/resources/1", "phase-ready")
+    await _grant(plane, "ClusterRole", "", [*actions.RULES, *RULES.cluster])
+    await _grant(plane, "Role", "/namespaces/default", [*RULES.namespace, *RULES.leases])
+    client = Client(InProcess(plane.app.handle, {"user": User(_ACCOUNT)}))
+    async with (
+        serve_rest(client, plane.private, namespace="default", environment={}, is_open=True) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        own = Site(session, f"http://127.0.0.1:{server.port}")
+        await own.shows("/runs", "1 run ended")
+        await site.declare("/resources", note("b"))
+        for path, text in (("/runs", "2 runs ended"), ("/resources", "2 resources"), ("", "2 objects")):
+            await own.shows(path, text)
+    assert [each.message for each in caplog.records if each.levelname != "INFO"] == []
