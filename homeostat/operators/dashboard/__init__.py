@@ -34,9 +34,9 @@ def with_dashboard(faces: Iterable[Face], *, own: Collection[str] = (), without:
     if any(each.name == NAME for each in found):
         return found
     if NAME in without:
-        return [*map(_without_pages, found), DASHBOARD]
+        return [DASHBOARD, *map(_without_pages, found)]
     serves = any(serves_dashboard(each) for each in found if each.name not in without)
-    return found if serves and NAME not in own else [*found, DASHBOARD]
+    return found if serves and NAME not in own else [DASHBOARD, *found]
 
 
 def serves_dashboard(face: Face) -> bool:

@@ -22,17 +22,17 @@ HOOKS = Face(name="hooks", title="webhooks", prefixes=("/hooks",), open="nowhere
 
 
 def test_the_dashboard_is_added_where_no_face_serves_it() -> None:
-    assert with_dashboard([HOOKS]) == [HOOKS, DASHBOARD]
+    assert with_dashboard([HOOKS]) == [DASHBOARD, HOOKS]
     assert with_dashboard([HOOKS, REST]) == [HOOKS, REST]
-    assert with_dashboard([REST], without={"rest"}) == [REST, DASHBOARD]
+    assert with_dashboard([REST], without={"rest"}) == [DASHBOARD, REST]
 
 
 def test_the_dashboard_gets_a_port_of_its_own_beside_the_rest_api_if_it_is_named() -> None:
-    assert with_dashboard([REST], own={"dashboard"}) == [REST, DASHBOARD]
+    assert with_dashboard([REST], own={"dashboard"}) == [DASHBOARD, REST]
 
 
 def test_without_the_dashboard_no_face_shows_or_serves_it() -> None:
-    rest, _ = with_dashboard([REST], without={"dashboard"})
+    _, rest = with_dashboard([REST], without={"dashboard"})
     assert rest.pages == (("REST API", "/api/v1"),)
     assert rest.sign_in == ""
 

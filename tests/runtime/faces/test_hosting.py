@@ -190,6 +190,6 @@ def test_an_option_of_a_face_that_is_not_there_is_refused(tmp_path: Path) -> Non
     command = [PROGRAM, "up", "--data", str(tmp_path), "--operators", FILE, "--pictures-port", "8001"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 2
-    assert '--pictures-port: no operator that is to run has a face "pictures"; there are: hello, dashboard' in " ".join(
+    assert '--pictures-port: no operator that is to run has a face "pictures"; there are: dashboard, hello' in " ".join(
         done.stderr.split()
     )
