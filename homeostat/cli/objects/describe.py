@@ -12,9 +12,10 @@ from homeostat.cli.completion.words import complete_targets
 from homeostat.cli.console.connection import Connection, connected
 from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.table import Table
-from homeostat.cli.objects.kinds import Kind, discover
+from homeostat.cli.objects.kinds import Kind, discover, with_type_meta
 from homeostat.cli.objects.targets import parse_targets
 from homeostat.client.base import Client
+from homeostat.client.passwords import without_passwords
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import Json, JsonObject
@@ -29,7 +30,8 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 @click.argument("words", nargs=-1, required=True, metavar="KIND [NAME]...", shell_complete=complete_targets)
 @connected
 async def command(connection: Connection, words: tuple[str, ...]) -> None:
-    """Print all about objects: metadata, fields, conditions and events. Values of Secrets are not shown.
+    """Print all about objects: metadata, fields, conditions and events. Values of Secrets are not shown, nor
+    values that a schema marks with `format: password`.
 
     \b
     Examples:
@@ -41,7 +43,8 @@ async def command(connection: Connection, words: tuple[str, ...]) -> None:
     for kind, name in targets:
         path = kind.path(connection.namespace, name)
         found = [await connection.client.get(path)] if name else (await connection.client.list(path))[0]
-        objects += [(kind, obj) for obj in found]
+        typed = [with_type_meta(kind, each) for each in found]
+        objects += [(kind, obj) for obj in await without_passwords(connection.client, typed)]
     if not objects:
         click.echo(f"No objects found in namespace {connection.namespace}.", err=True)
     for index, (kind, obj) in enumerate(objects):

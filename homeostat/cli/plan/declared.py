@@ -18,12 +18,12 @@ from homeostat.objects.errors import BadRequestError, InvalidError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.schema.default import apply_defaults
 from homeostat.objects.schema.openapi import schema_of
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields
 from homeostat.objects.schema.prune import unknown_fields
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.schema.validate import Validator
 from homeostat.operators.actions.api import ResourceTypeSpec
 from homeostat.operators.actions.types.definition import definition_of
-from homeostat.operators.actions.types.passwords import NO_PASSWORDS, PasswordFields
 
 _DECLARED: Final = ("spec", "action")
 

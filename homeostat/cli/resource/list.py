@@ -17,10 +17,10 @@ from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.objects.targets import Target
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.hidden import without_passwords
 from homeostat.cli.resource.kinds import resources_of, title_of
 from homeostat.cli.resource.state import next_run, status_of
 from homeostat.client.base import Client
+from homeostat.client.passwords import without_passwords
 from homeostat.objects.conditions import READY, find
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import JsonObject

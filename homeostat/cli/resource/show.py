@@ -14,9 +14,9 @@ from homeostat.cli.console.output import is_table, output_option, print_object, 
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
-from homeostat.cli.resource.hidden import without_passwords
 from homeostat.cli.resource.kinds import named_resources
 from homeostat.cli.resource.state import changes_text, next_run, run_url, status_of
+from homeostat.client.passwords import without_passwords
 from homeostat.objects import yaml
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.time.age import epoch_of, human_duration

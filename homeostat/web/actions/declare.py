@@ -18,9 +18,9 @@ from homeostat.edge.request import Request
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, InvalidError, NotFoundError
 from homeostat.objects.json import JsonObject, encode
+from homeostat.objects.schema.passwords import HIDDEN
 from homeostat.operators.actions.api import FINALIZER, ID, METADATA, REQUESTED
 from homeostat.operators.actions.plugins.catalog import PluginOffError, UnknownPluginError
-from homeostat.operators.actions.types.passwords import HIDDEN
 from homeostat.web.actions import spec_check
 from homeostat.web.actions.face import Face, check_right
 from homeostat.web.actions.forms import Declaration

@@ -14,11 +14,12 @@ from homeostat.objects.errors import Cause
 from homeostat.objects.json import JsonObject
 from homeostat.objects.schema.default import apply_defaults
 from homeostat.objects.schema.openapi import schema_of
+from homeostat.objects.schema.passwords import PasswordFields
 from homeostat.objects.schema.prune import prune
 from homeostat.objects.schema.schema import Schema
 from homeostat.operators.actions.api import ResourceType
 from homeostat.operators.actions.types.definition import definition_of
-from homeostat.operators.actions.types.passwords import PasswordFields, password_fields
+from homeostat.operators.actions.types.passwords import password_fields
 
 FAILED = "Spec validation failed"
 

@@ -43,38 +43,48 @@ def test_a_list_without_permission_is_an_error(typed: Cli, plane: Up, shelf: She
     assert typed.here("resource", "list", "Crate", "--kubeconfig", path).code == 1
 
 
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 SAFE_TYPE = {
     "apiVersion": "homeostat.dev/v1alpha1",
     "kind": "ResourceType",
     "metadata": {"name": "safe"},
     "spec": {
         "name": "Safe",
-        "schema": {"type": "object", "properties": {"pin": {"type": "string", "format": "password"}}},
+        "schema": {"type": "object", "properties": {"motto": {"type": "string", "format": "password"}}},
     },
 }
 
 
-def test_passwords_are_not_shown(typed: Cli, shelf: Shelf) -> None:
+def test_passwords_are_not_shown(typed: Cli, plane: Up, shelf: Shelf, tmp_path: Path) -> None:
     safe = {"apiVersion": "resources.homeostat.dev/v1", "kind": "Safe", "metadata": {"name": "one"}}
     assert typed.here("type", "add", "-f", "-", stdin=text_of(SAFE_TYPE)).code == 0
-    for pin in ("hunter2-one", "hunter2-two"):
-        text = text_of({**safe, "spec": {"pin": pin}})
+    for motto in ("hunter2-one", "hunter2-two"):
+        metadata = {"name": "one", "annotations": {LAST_APPLIED: f'{{"spec": {{"motto": "{motto}"}}}}'}}
+        text = text_of({**safe, "metadata": metadata, "spec": {"motto": motto}})
         planned = typed.here("plan", "-f", "-", stdin=text)
-        assert "spec.pin" in planned.out
+        assert "spec.motto" in planned.out
         assert typed.here("resource", "apply", "-f", "-", stdin=text).code == 0
         shown = [
-            typed.here("resource", *words).out
+            typed.here(*words).out
             for words in (
-                ("show", "safe/one"),
-                ("show", "safe/one", "-o", "yaml"),
-                ("list", "-o", "json"),
-                ("list", "Safe", "-o", "yaml"),
+                ("resource", "show", "safe/one"),
+                ("resource", "show", "safe/one", "-o", "yaml"),
+                ("resource", "list", "-o", "json"),
+                ("resource", "list", "Safe", "-o", "yaml"),
+                ("describe", "safe", "one"),
             )
         ]
         assert all("(hidden)" in each for each in (*shown, planned.out))
         assert "hunter2" not in "".join(
             (*shown, planned.out, typed.here("plan", "-f", "-", "-o", "json", stdin=text).out)
         )
+    # Who may not read types has the schema too.
+    path = tmp_path / "editor.kubeconfig"
+    path.write_text(typed("token", "create", "editor", "-o", "kubeconfig", "--data", plane.data).out)
+    path.chmod(0o600)
+    assert typed.here("auth", "grant", "get,list", "safes", "--user", "editor").code == 0
+    seen = typed.here("resource", "show", "safe/one", "-o", "yaml", "--kubeconfig", path).out
+    assert ("(hidden)" in seen, "hunter2" in seen) == (True, False)
     assert typed.here("resource", "delete", "safe/one", "--wait").code == 0
     assert typed.here("type", "delete", "Safe").code == 0
 

@@ -9,9 +9,9 @@ import pytest
 
 from homeostat.client.base import Client
 from homeostat.objects.json import encode
+from homeostat.objects.schema.passwords import HIDDEN
 from homeostat.operators.actions.plugins.plugin import ActionError, Job
 from homeostat.operators.actions.runs.run import Outcome
-from homeostat.operators.actions.types.passwords import HIDDEN
 from homeostat.operators.actions.world import Plan
 from homeostat.testing.eventually import eventually
 from tests.web.actions.calling import Api, note

@@ -16,6 +16,7 @@ import msgspec
 from homeostat.external.secrets.kubernetes import NamespaceStore
 from homeostat.external.secrets.secrets import NAMESPACED, Secrets
 from homeostat.objects.json import JsonObject, decode_stored, encode
+from homeostat.objects.schema.passwords import HIDDEN, PasswordFields
 from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.actions.api import ActionReference, Resource, ResourceStatus, ResourceTypeSpec
 from homeostat.operators.actions.dependencies import Dependencies
@@ -32,7 +33,7 @@ from homeostat.operators.actions.runs.jobs import (
     read_config,
 )
 from homeostat.operators.actions.runs.run import Run
-from homeostat.operators.actions.types.passwords import HIDDEN, PasswordFields, password_fields
+from homeostat.operators.actions.types.passwords import password_fields
 from homeostat.operators.actions.world import Fault
 
 

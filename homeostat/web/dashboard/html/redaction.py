@@ -16,7 +16,7 @@ TOO_DEEP: Final = "(not shown: too deep)"
 DEEPEST: Final = 64
 is_secret_name = re.compile(
     r"pass(?:word|wd|phrase|code)|secret|token|credential|(?:private|api|access|signing|encryption)[-_ ]?key"
-    r"|connection[-_ ]?string|^(?:auth|pin|dsn)$",
+    r"|connection[-_ ]?string|^(?:auth|authorization|cookie|pin|dsn)$",
     re.IGNORECASE,
 ).search
 # The length of a scheme is bounded: a text such as a.a.a.a has a possible start at every second character.

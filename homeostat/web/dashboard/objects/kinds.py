@@ -11,8 +11,9 @@ from urllib.parse import quote, urlencode
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.discovery import fetch_kinds
-from homeostat.objects.errors import ApiError
-from homeostat.objects.kind import Kind
+from homeostat.objects.errors import ApiError, ForbiddenError, NotFoundError
+from homeostat.objects.kind import DEFINITION, Kind
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields, definition_passwords
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.kit.refusal import unknown
 
@@ -22,6 +23,7 @@ CORE: Final = "core"
 NO_NAMESPACE: Final = "-"
 """Stands for the namespace of cluster-scoped objects in paths; no namespace has this name."""
 _KEPT_S: Final = 10.0
+_MOST_KEPT: Final = 1000
 _back: Final = re.compile(rf"{ROOT}/[A-Za-z0-9_./:%~-]*")
 
 
@@ -36,6 +38,7 @@ class ServedKinds:
         self._listed: list[Kind] = []
         self._by_place: dict[tuple[str, str, str], Kind] = {}
         self._by_name: dict[tuple[str, str], Kind] = {}
+        self._passwords: dict[tuple[str, str, str], tuple[float, PasswordFields]] = {}
 
     async def listed(self) -> list[Kind]:
         """The kinds whose objects can be listed, each in its preferred version."""
@@ -76,6 +79,24 @@ class ServedKinds:
         """All versions in which the server has the kind, the preferred one first."""
         await self._read()
         return [each.version for each in self._kinds if (each.group, each.plural) == (kind.group, kind.plural)]
+
+    async def passwords_of(self, kind: Kind) -> PasswordFields:
+        """The fields of a custom kind that its schema marks as passwords."""
+        if "." not in kind.group or kind.group.endswith(".k8s.io"):
+            return NO_PASSWORDS
+        place, now = (kind.plural, kind.group, kind.version), self._clock()
+        until, found = self._passwords.get(place, (now, NO_PASSWORDS))
+        if until <= now:
+            try:
+                definition = await self._client.get(DEFINITION.path("", f"{kind.plural}.{kind.group}"))
+                found = definition_passwords(definition, kind.version)
+            except (NotFoundError, ForbiddenError):
+                # A kind of an aggregated server has no definition.
+                found = NO_PASSWORDS
+            if len(self._passwords) >= _MOST_KEPT:
+                self._passwords.clear()
+            self._passwords[place] = (now + _KEPT_S, found)
+        return found
 
     async def _read(self) -> None:
         if self._clock() < self._until:

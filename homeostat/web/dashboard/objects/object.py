@@ -13,6 +13,7 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line
@@ -54,6 +55,8 @@ class Place(NamedTuple):
     """The one that the visitor chose; empty for the preferred one."""
     back: str = ""
     """The page that a change leads back to; empty for the page of the object."""
+    passwords: PasswordFields = NO_PASSWORDS
+    """The fields that the schema of the kind marks; they are not shown."""
 
     @property
     def path(self) -> str:
@@ -84,7 +87,8 @@ async def place_of(visit: Visit, own: Client, kinds: ServedKinds) -> Place:
     if bool(namespace) != kind.is_namespaced:
         raise unknown(f"{kind.kind} is {'namespaced' if kind.is_namespaced else 'cluster-scoped'}.")
     back = wanted.back if is_back(wanted.back) else ""
-    return Place(kind, namespace, captured["name"], visit.client(own), wanted.version, back)
+    client, passwords = visit.client(own), await kinds.passwords_of(kind)
+    return Place(kind, namespace, captured["name"], client, wanted.version, back, passwords)
 
 
 def crumbs(place: Place, *, is_object_linked: bool = False) -> Markup:
@@ -220,7 +224,7 @@ def _pairs(pairs: Json) -> Node:
 
 def _shown(place: Place, obj: JsonObject) -> tuple[JsonObject, Markup]:
     """The object without secrets, and its YAML."""
-    shown = shown_object(place.kind, obj)
+    shown = shown_object(place.kind, obj, place.passwords)
     managed = obj["metadata"].get("managedFields")
     folded = (
         el(

@@ -1,8 +1,9 @@
 """An object as pages show it: without secrets, and without the fields that only the server reads. Pure.
 
-The data of a Secret is never shown, nor any value under the name of a secret (`password`, `token`, `apiKey`), nor
-credentials in URLs. References to Secrets are shown: they are names. Each hidden value is replaced by a text that says
-so, which an edit recognises: a value that was not changed is not sent (`edit.py`).
+The data of a Secret is never shown, nor any value under the name of a secret (`password`, `token`, `apiKey`) or of a
+field that the schema marks with `format: password`, nor credentials in URLs. References to Secrets are shown: they are
+names. Each hidden value is replaced by a text that says so, which an edit recognises: a value that was not changed is
+not sent (`edit.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 from homeostat.objects import yaml
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields
 from homeostat.web.dashboard.html.redaction import DEEPEST, HIDDEN, TOO_DEEP, is_secret_name, without_credentials
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -32,8 +34,11 @@ _SELECTOR: Final = frozenset(
 _NAMES: Final = frozenset({"name", "secretName", "path"})
 
 
-def shown_object(kind: Kind, obj: JsonObject) -> JsonObject:
-    """Without managed fields and secrets, in the order in which manifests are written."""
+def shown_object(kind: Kind, obj: JsonObject, passwords: PasswordFields = NO_PASSWORDS) -> JsonObject:
+    """Without managed fields and secrets, in the order in which manifests are written. `passwords` are the fields that
+    the schema of the kind marks.
+    """
+    obj = passwords.hidden(obj) if passwords else obj
     metadata = {name: each for name, each in _dict(obj.get("metadata")).items() if name != "managedFields"}
     ordered = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
     ordered |= {name: each for name, each in obj.items() if name not in ordered and name != "status"}

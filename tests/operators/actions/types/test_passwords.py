@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from homeostat.operators.actions.types.passwords import HIDDEN, password_fields
+from homeostat.objects.schema.passwords import HIDDEN
+from homeostat.operators.actions.types.passwords import password_fields
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

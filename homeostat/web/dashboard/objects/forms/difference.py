@@ -14,6 +14,7 @@ import msgspec
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import HIDDEN
 from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_object
@@ -26,12 +27,12 @@ _VOLATILE: Final = ("resourceVersion", "generation", "managedFields")
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def difference(kind: Kind, before: JsonObject, after: JsonObject) -> Node:
+def difference(kind: Kind, before: JsonObject, after: JsonObject, passwords: PasswordFields = NO_PASSWORDS) -> Node:
     """None if they are the same. Versions, generations and managed fields are left out: they differ with each write."""
     before, after = _comparable(before), _comparable(after)
     if _encode(before) == _encode(after):
         return None
-    was, now = shown_object(kind, before), shown_object(kind, after)
+    was, now = (shown_object(kind, each, passwords) for each in (before, after))
     old, new = (as_yaml(each).splitlines() for each in (was, _changed(was, now, before, after)))
     start = max(0, _common(old, new) - _CONTEXT)
     old, new = old[start:], new[start:]

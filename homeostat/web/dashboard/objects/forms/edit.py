@@ -82,7 +82,7 @@ class EditPage:
         if sent.step == "apply":
             return place.back or place.page()
         size = len(sent.text) + size_of(live)
-        changes = await computed(visit, size, lambda: difference(place.kind, live, result))
+        changes = await computed(visit, size, lambda: difference(place.kind, live, result, place.passwords))
         return _preview(visit, place, sent, changes)
 
 
@@ -94,7 +94,7 @@ def _text(obj: JsonObject) -> tuple[str, int]:
 
 def editable(place: Place, obj: JsonObject) -> JsonObject:
     """What the form shows: without the status, which is not changed here."""
-    return {name: each for name, each in shown_object(place.kind, obj).items() if name != "status"}
+    return {name: each for name, each in shown_object(place.kind, obj, place.passwords).items() if name != "status"}
 
 
 async def _check(place: Place) -> None:
