@@ -134,8 +134,15 @@ class Exec(msgspec.Struct, frozen=True, gc=False):
     command: tuple[str, ...] = ()
 
 
+class Address(msgspec.Struct, frozen=True, gc=False):
+    host: str = ""
+    """Empty for the Pod itself."""
+
+
 class Probe(msgspec.Struct, frozen=True, rename="camel", gc=False):
     exec: Exec | None = None
+    http_get: Address | None = None
+    tcp_socket: Address | None = None
     initial_delay_seconds: int = 0
     period_seconds: int = 10
     timeout_seconds: int = 1
@@ -152,7 +159,12 @@ class Handler(msgspec.Struct, frozen=True, gc=False):
 
 
 class Lifecycle(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    post_start: Handler | None = None
     pre_stop: Handler | None = None
+
+
+class Mount(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    mount_path: str = ""
 
 
 class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -167,6 +179,11 @@ class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     lifecycle: Lifecycle | None = None
+    volume_mounts: tuple[Mount, ...] = ()
+
+    @property
+    def has_post_start(self) -> bool:
+        return self.lifecycle is not None and self.lifecycle.post_start is not None
 
     @property
     def pre_stop_s(self) -> int:

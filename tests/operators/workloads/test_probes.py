@@ -20,9 +20,15 @@ from tests.operators.workloads.objects import pod
 HTTP: JsonObject = {"httpGet": {"path": "/", "port": 80}}
 FALSE: JsonObject = {"exec": {"command": ["/bin/false"]}}
 DELETES = ["/bin/sh", "-c", "touch /tmp/up; sleep 30; rm -f /tmp/up; sleep 600"]
+WAITS = ["sh", "-c", "sleep 600"]
+BRIEF = ["sh", "-c", "sleep 2; touch /tmp/up; sleep 3; rm /tmp/up; sleep 600"]
 CAT: JsonObject = {"exec": {"command": ["cat", "/tmp/up"]}, "periodSeconds": 5}
 USUAL = Fate(after_s=0.0)
 NEVER = math.inf
+
+
+def mounted(path: str) -> JsonObject:
+    return {"volumeMounts": [{"name": "a", "mountPath": path}]}
 
 
 def probed_pod(*containers: JsonObject, **fields: Any) -> Pod:
@@ -57,6 +63,25 @@ def probed_pod(*containers: JsonObject, **fields: Any) -> Pod:
         ([{"command": ["sh", "-c", "sleep 12; touch /tmp/up; app"], "startupProbe": CAT}], Probed(NEVER, 10.0)),
         ([{"command": ["sh", "-c", "sleep 9; touch /tmp/up; app"], "startupProbe": CAT}], Probed(10.0, NEVER)),
         ([{"command": ["sleep", "600"], "startupProbe": CAT}], Probed(0.0, NEVER)),
+        ([{"command": WAITS, "startupProbe": CAT, **mounted("/tmp")}], Probed(0.0, NEVER)),
+        ([{"command": WAITS, "startupProbe": CAT, **mounted("/tmp/up")}], Probed(0.0, NEVER)),
+        ([{"command": WAITS, "startupProbe": CAT, **mounted("/tmp/u")}], Probed(NEVER, 10.0)),
+        ([{"command": WAITS, "startupProbe": CAT, "lifecycle": {"postStart": CAT}}], Probed(0.0, NEVER)),
+        ([{"command": WAITS, "livenessProbe": {"tcpSocket": {"host": "10.0.0.1", "port": 80}}}], Probed(0.0, NEVER)),
+        *(
+            ([{"command": ["sh", "-c", f"{script}; sleep 600"], "startupProbe": CAT}], Probed(0.0, NEVER))
+            for script in (
+                "cd /tmp; touch up",
+                "touch up",
+                "touch /tmp/./up",
+                "echo ok | tee /tmp/up",
+                'echo ok > "/tmp/up"',
+                "echo ok >> /tmp/up",
+                "echo ok > /tmp/up 2>&1",
+                "touch /tmp/{down,up}",
+            )
+        ),
+        ([{"command": BRIEF, "livenessProbe": {**CAT, "periodSeconds": 10}}], Probed(0.0, 20.0)),
         ([{"command": ["sh", "-c", "sleep 600"], "startupProbe": CAT}], Probed(NEVER, 10.0)),
         ([{"command": ["sleep", "600"], "livenessProbe": {**HTTP, "initialDelaySeconds": 10}}], Probed(0.0, 30.0)),
         ([{"command": ["sleep", "600"], "livenessProbe": HTTP}, {"image": "nginx"}], Probed(0.0, NEVER)),

@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from posixpath import normpath
 from typing import Final, NamedTuple
 
 import msgspec
@@ -32,6 +33,7 @@ _SERVERS: Final = frozenset(
 _ENDLESS_LOOP: Final = re.compile(r"(?:while\s+(?:true|:|\[ 1 \])|until\s+false|for\s*\(\(;;\)\))\s*+(?:;\s*+)?do\b")
 _UNREADABLE: Final = frozenset("$`<>(){}&|*?[]")
 _SEPARATOR: Final = re.compile(r"(&&|;|\n)")
+_TEMPORARY: Final = "/tmp"  # noqa: S108  not a folder of ours
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,6})?)([smhd]?)")
 _CODE: Final = re.compile(r"[0-9]{1,3}")
@@ -103,24 +105,51 @@ def file_span(words: tuple[str, ...], path: str) -> Span:
     30 s. Always, as far as anybody knows, for files elsewhere and commands that are not understood.
     """
     script = _script_of(words[1:]) if words and words[0].rpartition("/")[2] in _SHELLS else None
-    if script is None or not path.startswith("/tmp/"):  # noqa: S108  not a file of ours
+    if script is None or not is_below(path, _TEMPORARY):
         return ALWAYS
-    total_s, made_s = 0.0, math.inf
+    wanted, total_s, made_s = normpath(path), 0.0, math.inf
     for text in _SEPARATOR.split(script[0])[: 2 * _MOST_STEPS : 2]:
-        command, _, target = text.partition(">")
-        step = _words(command)
-        name = step[0].rpartition("/")[2] if step else "true"
-        if name == "rm" and path in step and not math.isinf(made_s):
-            return Span(made_s, total_s)
-        if target.lstrip(">").strip() == path or (name == "touch" and path in step):
+        step = _file_step(text)
+        if step.makes is not None and wanted in step.makes:
             made_s = min(made_s, total_s)
-        ending = Ending(0, 0.0) if name in ("rm", "touch") else _step(name, step[1:])
-        if ending is None and math.isinf(made_s):
+        elif wanted in step.deletes and not math.isinf(made_s):
+            return Span(made_s, total_s)
+        if (step.makes is None or step.ending is None) and math.isinf(made_s):
             return ALWAYS
-        if ending is None or ending.is_never or name in ("exit", "exec"):
+        if step.makes is None or step.ending is None or step.ending.is_never or step.is_last:
             break
-        total_s += ending.after_s
+        total_s += step.ending.after_s
     return Span(made_s)
+
+
+class _FileStep(NamedTuple):
+    makes: tuple[str, ...] | None
+    """None where that is not plain: with a path that is not absolute, or what only a shell understands."""
+    deletes: tuple[str, ...]
+    ending: Ending | None
+    is_last: bool
+
+
+def _file_step(text: str) -> _FileStep:
+    command, arrow, target = text.partition(">")
+    targets = _words(target.removeprefix(">"))
+    name, *words = _words(command) or ("true",)
+    name = name.rpartition("/")[2]
+    paths = [each for each in words if not each.startswith("-")] if name in ("rm", "touch") else []
+    made = [*targets, *(paths if name == "touch" else ())]
+    is_plain = _UNREADABLE.isdisjoint(command + target) and (len(targets) == 1 if arrow else True) and name != "cd"
+    is_plain = is_plain and all(each.startswith("/") for each in (*made, *paths))
+    ending = Ending(0, 0.0) if name in ("rm", "touch") else _step(name, tuple(words))
+    return _FileStep(
+        tuple(map(normpath, made)) if is_plain else None,
+        tuple(map(normpath, paths)) if is_plain and name == "rm" else (),
+        ending,
+        name in ("exit", "exec"),
+    )
+
+
+def is_below(path: str, folder: str) -> bool:
+    return f"{normpath(path)}/".startswith(f"{normpath(folder).rstrip('/')}/")
 
 
 def _shell(words: tuple[str, ...]) -> Ending | None:

@@ -19,6 +19,7 @@ from homeostat.operators.workloads.pods.commands import (
     container_ending,
     file_span,
     has_short_commands,
+    is_below,
 )
 
 _NEVER: Final = Span(math.inf)
@@ -72,8 +73,9 @@ def _passed_s(probe: Probe, span: Span, started_s: float) -> float:
 def _killed_s(probe: Probe, span: Span, started_s: float) -> float:
     """At the last of as many failures as the threshold says."""
     most_s = (probe.failure_threshold - 1) * probe.period_seconds
-    if _check_s(probe, started_s, 0.0) + most_s < span.from_s:
-        return _check_s(probe, started_s, 0.0) + most_s
+    first_s, passed_s = _check_s(probe, started_s, 0.0), _check_s(probe, started_s, span.from_s)
+    if first_s + most_s < passed_s or passed_s >= span.until_s:
+        return first_s + most_s
     return _check_s(probe, started_s, span.until_s) + most_s
 
 
@@ -86,6 +88,8 @@ def _check_s(probe: Probe, started_s: float, at_s: float) -> float:
 def _span(probe: Probe, container: Container | None) -> Span:
     """When the probe succeeds. `container` is the one that it asks, where nothing else has a part in that."""
     words = probe.exec.command if probe.exec is not None else ()
+    if any(each is not None and each.host for each in (probe.http_get, probe.tcp_socket)):
+        return ALWAYS
     if not words:
         ending = container_ending(container, is_short=True) if container is not None else None
         return ALWAYS if ending is None or ending.is_never else _NEVER
@@ -95,7 +99,14 @@ def _span(probe: Probe, container: Container | None) -> Span:
     if ending is not None:
         return _NEVER if ending.code or ending.after_s > probe.timeout_seconds else ALWAYS
     path = _file_read(words)
-    return file_span((*container.command, *container.args), path) if path and container is not None else ALWAYS
+    if not path or container is None or _may_be_given(container, path):
+        return ALWAYS
+    return file_span((*container.command, *container.args), path)
+
+
+def _may_be_given(container: Container, path: str) -> bool:
+    """Whether a volume or a hook may put the file there, and not the script."""
+    return container.has_post_start or any(is_below(path, each.mount_path) for each in container.volume_mounts)
 
 
 def _file_read(words: tuple[str, ...]) -> str:
