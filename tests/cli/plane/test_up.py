@@ -142,7 +142,7 @@ def test_the_database_may_be_elsewhere(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", ["policy", str(GREETER), "housekeeping"])
 def test_housekeeping_runs_beside_whatever_operators_are_named(cli: Cli, named: str) -> None:
-    with running(cli, "--no-rest", "--operators", named) as up:
+    with running(cli, "--no-rest", "--no-dashboard", "--operators", named) as up:
         own = "greeter, " if named == str(GREETER) else ""
         assert up.welcome[-1] == f"  awake       {own}housekeeping"
         assert cli.here("apply", "-f", "-", stdin=NAMESPACE).code == 0

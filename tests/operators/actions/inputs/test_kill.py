@@ -35,11 +35,11 @@ async def test_messages_that_a_killed_plane_had_not_acknowledged_come_again(brok
     async with post_at(broker, "mortal") as post:
         for at in range(_MESSAGES):
             await post.send(encode(message("updated", f"t{at % 50}", str(at))))
-        with running(cli, "--no-rest") as up:
+        with running(cli, "--no-rest", "--no-dashboard") as up:
             assert up.cli("apply", "-f", "-", stdin=_DECLARED % broker.url).code == 0
             await eventually(post.waiting, lambda left: left < _MESSAGES * 3 // 4, within_s=30)
             up.end(signal.SIGKILL)
-        with running(cli, "--no-rest") as up:
+        with running(cli, "--no-rest", "--no-dashboard") as up:
             await eventually(post.waiting, lambda left: left == 0, within_s=30)
             wanted = {f"t{at % 50}": str(at) for at in range(_MESSAGES)}
             await eventually(lambda: texts(up), lambda found: found == wanted)
