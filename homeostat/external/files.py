@@ -1,13 +1,15 @@
-"""Files that are replaced as a whole: whoever reads one gets its old or its new contents, never a part. Blocking.
+"""Files that are read up to a limit, and files that are replaced as a whole. Blocking.
 
     with replacing(path) as file:
         file.write(data)
 
-Nothing is synced to disk: these files can be made again, or the user sees that one is missing.
+Whoever reads a file that is replaced gets its old or its new contents, never a part. Nothing is synced to disk: these
+files can be made again, or the user sees that one is missing.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -18,6 +20,20 @@ from typing import BinaryIO, Final
 PARTIAL: Final = ".partial"
 """The end of the names of files that are being written; a process that is killed leaves one behind."""
 _PRIVATE: Final = 0o600
+
+
+class FileTooLargeError(OSError):
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(errno.EFBIG, f"it has more than {most} bytes", str(path))
+
+
+def read_limited(path: Path, most: int) -> bytes:
+    """No more than one byte beyond the limit is read. `FileTooLargeError` if there is one."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise FileTooLargeError(path, most)
+    return data
 
 
 @contextmanager

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from homeostat.external.files import PARTIAL, replace_file, replace_private_file, replacing
+from homeostat.external.files import (
+    PARTIAL,
+    FileTooLargeError,
+    read_limited,
+    replace_file,
+    replace_private_file,
+    replacing,
+)
 
 
 @pytest.fixture
@@ -76,3 +83,16 @@ def test_only_the_user_may_read_a_private_file_and_its_new_directories(tmp_path:
     path = tmp_path / "new" / "secrets"
     replace_private_file(path, b"x")
     assert (_mode(path), _mode(path.parent), path.read_bytes()) == (0o600, 0o700, b"x")
+
+
+def test_a_file_beyond_the_limit_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (path := tmp_path / "values.yaml").write_bytes(b"12345")
+    assert read_limited(path, 5) == b"12345"
+    with pytest.raises(FileTooLargeError) as caught:
+        read_limited(path, 4)
+    assert (caught.value.strerror, caught.value.filename) == ("it has more than 4 bytes", str(path))
+
+
+def test_a_file_without_an_end_is_read_up_to_the_limit() -> None:
+    with pytest.raises(FileTooLargeError):
+        read_limited(Path("/dev/zero"), 1000)

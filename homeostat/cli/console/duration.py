@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from homeostat.objects.time.duration import DurationError, parse_duration
-
-_SECOND = 1_000_000_000
+from homeostat.objects.time.duration import DurationError, parse_seconds
 
 
 class Seconds(click.ParamType[float]):
@@ -19,12 +17,9 @@ class Seconds(click.ParamType[float]):
             return float(value)
         text = str(value)
         try:
-            seconds = parse_duration(text if not text.isdigit() else f"{text}s") / _SECOND
+            return parse_seconds(text if not text.isdigit() else f"{text}s")
         except DurationError:
-            seconds = -1.0
-        if seconds < 0:
             self.fail(f"{text!r} is not a duration; expected one like 30s, 5m or 1h30m", param, ctx)
-        return seconds
 
 
 def seconds_text(seconds: float) -> str:

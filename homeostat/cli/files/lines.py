@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from homeostat.cli.files.sources import STDIN
+from homeostat.external.files import read_limited
 from homeostat.objects.report.location import read_documents_by_line
 from homeostat.objects.report.report import Entry
 from homeostat.objects.yaml.nodes import Node
@@ -34,8 +35,6 @@ def with_lines(entries: Sequence[Entry], with_line: WithLine) -> tuple[Entry, ..
 
 def _read(source: str) -> bytes:
     try:
-        with Path(source).open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        return read_limited(Path(source), _MOST_BYTES)
     except OSError:
         return b""
-    return data if len(data) <= _MOST_BYTES else b""

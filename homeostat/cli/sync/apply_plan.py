@@ -16,6 +16,7 @@ from homeostat.cli.sync.console.records import read_record, save_record
 from homeostat.cli.sync.console.run import Run, sync_command
 from homeostat.cli.sync.plan import planned
 from homeostat.operators.sync.engine.errors import ConflictError, TransportError, of_kind
+from homeostat.operators.sync.repository.files import read_file
 from homeostat.operators.sync.run.execute import execute
 from homeostat.operators.sync.run.plan import LARGEST, check_same, decode_plan
 from homeostat.operators.sync.run.prepare import Prepared
@@ -37,7 +38,8 @@ async def command(run: Run, file: str) -> None:
       homeostat sync plan /customers -r --out plan.json
       homeostat sync apply-plan plan.json
     """
-    plan = decode_plan(await asyncio.to_thread(_read, Path(file)))
+    data = await asyncio.to_thread(read_file, Path(file), noun="the plan", most=LARGEST)
+    plan = decode_plan(data)
     async with run.session(plan.source, is_recursive=plan.is_recursive) as session:
         record = await read_record(run, session)
         prepared = await planned(
@@ -45,11 +47,6 @@ async def command(run: Run, file: str) -> None:
         )  # fmt: skip
         check_same(plan, prepared.plan)
         finish(run, await carried_out(run, session, prepared, record))
-
-
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(LARGEST + 1)
 
 
 async def carried_out(run: Run, session: Session, prepared: Prepared, record: Record) -> Report:

@@ -12,8 +12,10 @@ from homeostat.objects.json.codec import (
     excess,
     has_more_values,
     is_deeper,
+    ordered_by_name,
     type_name,
     whole,
+    without_nulls,
 )
 
 __all__ = [
@@ -28,6 +30,8 @@ __all__ = [
     "excess",
     "has_more_values",
     "is_deeper",
+    "ordered_by_name",
     "type_name",
     "whole",
+    "without_nulls",
 ]

@@ -156,3 +156,23 @@ def type_name(value: Json) -> str:
             return "array"
         case _:
             return "object"
+
+
+def without_nulls(value: Json) -> Json:
+    """Without the members of objects that are null, at any depth."""
+    match value:
+        case dict():
+            return {key: without_nulls(each) for key, each in value.items() if each is not None}
+        case list():
+            return [without_nulls(each) for each in value]
+    return value
+
+
+def ordered_by_name(value: Json) -> Json:
+    """With the members of objects in the order of their names, as Go writes maps, at any depth."""
+    match value:
+        case dict():
+            return {name: ordered_by_name(value[name]) for name in sorted(value)}
+        case list():
+            return [ordered_by_name(each) for each in value]
+    return value

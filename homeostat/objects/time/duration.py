@@ -41,6 +41,14 @@ def parse_duration(text: str) -> int:
     return -total if found[1] == "-" else total
 
 
+def parse_seconds(text: str) -> float:
+    """`DurationError` also for a negative duration."""
+    nanoseconds = parse_duration(text)
+    if nanoseconds < 0:
+        raise DurationError(f"a duration is not negative, got {text!r}")
+    return nanoseconds / 1_000_000_000
+
+
 def _nanoseconds(number: str, unit: int) -> int:
     """Whole ones; the rest is dropped."""
     whole, _, part = number.partition(".")

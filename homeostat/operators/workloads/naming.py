@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from homeostat.objects.json import Json, encode
+from homeostat.objects.json import Json, encode, ordered_by_name, without_nulls
 
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """Without vowels and what looks alike, so that no words appear."""
@@ -33,16 +33,8 @@ def suffix_of(number: int) -> str:
 
 def hash_of(value: Json, collisions: int = 0) -> str:
     """A short hash of a template, such as `7d4b9c6f5`. Equal templates have equal hashes whatever their order."""
-    text = encode(_sorted(value)) + (str(collisions).encode() if collisions else b"")
+    text = encode(ordered_by_name(without_nulls(value))) + (str(collisions).encode() if collisions else b"")
     number = 0x811C9DC5
     for byte in text:
         number = ((number ^ byte) * 0x01000193) & 0xFFFFFFFF
     return "".join(ALPHABET[ord(each) % len(ALPHABET)] for each in str(number))
-
-
-def _sorted(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value) if value[name] is not None}
-    if isinstance(value, list):
-        return [_sorted(each) for each in value]
-    return value

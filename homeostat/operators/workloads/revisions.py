@@ -13,7 +13,7 @@ import msgspec
 from homeostat.client.base import Client
 from homeostat.objects.declared import owner_reference
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import JsonObject, ordered_by_name
 from homeostat.objects.kind import Kind
 from homeostat.objects.selectors import selector_of
 from homeostat.operators.workloads.api import CONTROLLER_REVISION, Revision, Workload
@@ -126,10 +126,4 @@ def snapshot(workload: Workload) -> JsonObject:
     writes them: clients compare the bytes.
     """
     template = workload.spec.get("template") or {}
-    return {"spec": {"template": _ordered({**template, "$patch": "replace"})}}
-
-
-def _ordered(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {name: _ordered(value[name]) for name in sorted(value)}
-    return [_ordered(each) for each in value] if isinstance(value, list) else value
+    return {"spec": {"template": ordered_by_name({**template, "$patch": "replace"})}}

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.quantity import Quantity, QuantityError
-from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_seconds
 
 NODES: Final = "HOMEOSTAT_WORKLOADS_NODES"
 SIZE: Final = "HOMEOSTAT_WORKLOADS_NODE_SIZE"
@@ -71,9 +71,6 @@ def _delay(text: str) -> float:
     if not text:
         return _USUAL_DELAY_S
     try:
-        nanoseconds = parse_duration(text)
+        return parse_seconds(text)
     except DurationError as error:
-        raise ValueError(f"{DELAY} is a duration as 10ms: {error}") from error
-    if nanoseconds < 0:
-        raise ValueError(f"{DELAY} is a duration as 10ms, got the negative {text!r}")
-    return nanoseconds / 1e9
+        raise ValueError(f"{DELAY}: expected a duration such as 10ms: {error}") from error

@@ -12,7 +12,7 @@ import msgspec
 
 from homeostat.objects.access.rule import FULL_AUTHORITY, rule_object
 from homeostat.objects.errors import BadRequestError, Cause, invalid, invalid_object
-from homeostat.objects.json import JsonObject, type_name
+from homeostat.objects.json import JsonObject, type_name, without_nulls
 from homeostat.objects.selectors import FieldTerm
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.authz import Authorizer
@@ -22,7 +22,7 @@ from homeostat.server.access.selectors import Selector, check_fields, check_labe
 from homeostat.server.access.tokens.service_account import Accepted, InvalidTokenError
 from homeostat.server.access.user import User, user_info
 from homeostat.server.request.requested import NODE_FIELD, required_values
-from homeostat.server.request.spec import read_spec, without_nulls
+from homeostat.server.request.spec import read_spec
 
 _GROUP = "authorization.k8s.io"
 _NODE_RULES = "node authorizer does not support user rule resolution"

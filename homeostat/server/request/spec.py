@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import Json, type_name
+from homeostat.objects.json import Json, type_name, without_nulls
 
 T = TypeVar("T")
 
@@ -20,12 +20,3 @@ def read_spec(obj: Json, shape: type[T]) -> T:
         return msgspec.convert(without_nulls(obj["spec"] if obj.get("spec") is not None else {}), shape)
     except msgspec.ValidationError as error:
         raise BadRequestError(f"{obj.get('kind', 'the object')}: spec: {error}") from error
-
-
-def without_nulls(value: Json) -> Json:
-    match value:
-        case dict():
-            return {key: without_nulls(each) for key, each in value.items() if each is not None}
-        case list():
-            return [without_nulls(each) for each in value]
-    return value

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from homeostat.objects.errors import BadRequestError
-from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, decode, is_deeper
+from homeostat.objects.json import MAX_CONTAINERS, MAX_DEPTH, decode, encode, is_deeper, ordered_by_name, without_nulls
 
 NOT_JSON = {
     "nothing": b"",
@@ -69,3 +69,14 @@ def test_brackets_in_texts_are_no_containers(text: bytes) -> None:
 
 def test_many_brackets_are_not_deep() -> None:
     assert decode(b"[" + b"[]," * 1000 + b"{}]")[-1] == {}
+
+
+def test_nulls_go_at_any_depth_but_not_from_lists() -> None:
+    assert without_nulls({"a": None, "b": [{"c": None}, None], "d": {"e": None, "f": 0}}) == {
+        "b": [{}, None],
+        "d": {"f": 0},
+    }
+
+
+def test_names_are_ordered_at_any_depth_and_lists_are_not() -> None:
+    assert encode(ordered_by_name({"b": 1, "a": [{"d": 1, "c": 2}, 0]})) == b'{"a":[{"c":2,"d":1},0],"b":1}'

@@ -1,6 +1,6 @@
 import pytest
 
-from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_duration, parse_seconds
 
 SECOND = 1_000_000_000
 CASES = {
@@ -45,3 +45,9 @@ def test_a_long_number_without_a_unit_is_refused_in_linear_time() -> None:
     # Five hundred digits took seconds when each could belong to the whole number or to the fraction.
     with pytest.raises(DurationError):
         parse_duration("1" * 512)
+
+
+def test_seconds_are_not_negative() -> None:
+    assert [parse_seconds(each) for each in ("0", "250ms", "1m30s")] == [0.0, 0.25, 90.0]
+    with pytest.raises(DurationError, match="not negative, got '-1s'"):
+        parse_seconds("-1s")

@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from homeostat.cli.contract.session.result import ContractFailure
+from homeostat.external.files import read_limited
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import Json, decode
 from homeostat.operators.contracts.engine.document.reader import YamlError, read_value
@@ -46,13 +47,9 @@ def _read(path: str, bundle_dir: str) -> bytes:
     inside = os.path.join(bundle_dir, path)
     found = path if os.path.exists(path) or not os.path.exists(inside) else inside
     try:
-        with Path(found).open("rb") as file:
-            data = file.read(_LARGEST + 1)
+        return read_limited(Path(found), _LARGEST)
     except OSError as error:
         raise ContractFailure(f'cannot read "{path}": {error.strerror}') from error
-    if len(data) > _LARGEST:
-        raise ContractFailure(f'"{path}" has more than {_LARGEST} bytes')
-    return data
 
 
 def _parse(path: str, data: bytes) -> Json:

@@ -12,7 +12,7 @@ from homeostat.cli.contract.init import is_service_name
 from homeostat.cli.contract.session.files import write_files
 from homeostat.cli.contract.session.result import ContractFailure
 from homeostat.objects import yaml
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, JsonObject, without_nulls
 from homeostat.operators.contracts.engine.document.overrides import merge
 from homeostat.operators.contracts.engine.document.parse import ParseError, read_contract
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, Files
@@ -125,13 +125,7 @@ def _changed(data: bytes, fields: JsonObject) -> bytes:
         value = read_contract(data).as_written()
     except ParseError as error:
         raise ToolError(str(error)) from error
-    return yaml.dump(_without_nulls(merge(value, fields)))
-
-
-def _without_nulls(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+    return yaml.dump(without_nulls(merge(value, fields)))
 
 
 def finding_fields(findings: Findings) -> JsonObject:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from homeostat.external.files import read_limited
 from homeostat.operators.contracts.engine.bundle.bundle import Bundle
 from homeostat.operators.contracts.engine.document.parse import Parsed
 from homeostat.operators.contracts.engine.files import CONTRACT_FILE, LOCK_FILE, Files
@@ -69,12 +70,8 @@ def lock_path(root: str) -> Path:
 def read_lock_file(root: str) -> bytes | None:
     """None if there is none. The lock counts even if `.pactoignore` names it. Raises `UnreadableLockError`."""
     try:
-        with lock_path(root).open("rb") as file:
-            data = file.read(_LARGEST_LOCK + 1)
+        return read_limited(lock_path(root), _LARGEST_LOCK)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UnreadableLockError(f"cannot read {lock_path(root)}: {error.strerror}") from error
-    if len(data) > _LARGEST_LOCK:
-        raise UnreadableLockError(f"{lock_path(root)} has more than {_LARGEST_LOCK} bytes")
-    return data

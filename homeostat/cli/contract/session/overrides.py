@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from homeostat.external.files import read_limited
 from homeostat.operators.contracts.engine.document.parse import MAX_CONTRACT_BYTES, ParseError
 from homeostat.operators.contracts.engine.validate import Overrides
 
@@ -37,10 +38,6 @@ def read_overrides(values: Sequence[str], settings: Sequence[str]) -> Overrides:
 
 def _read(path: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_CONTRACT_BYTES + 1)
+        return read_limited(Path(path), MAX_CONTRACT_BYTES)
     except OSError as error:
         raise ParseError(f'cannot read the values file "{path}": {error.strerror}') from error
-    if len(data) > MAX_CONTRACT_BYTES:
-        raise ParseError(f'the values file "{path}" has more than {MAX_CONTRACT_BYTES} bytes')
-    return data

@@ -12,7 +12,7 @@ from homeostat.cli.sync.console.run import Run, chosen_target, path_arguments, s
 from homeostat.cli.sync.console.scope import excluded
 from homeostat.cli.sync.repository.commits import commit_files
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_seconds
 from homeostat.operators.sync.engine.errors import NotFoundError, SyncError, TransportError, ValidationError
 from homeostat.operators.sync.engine.metadata.defaults import added, infer
 from homeostat.operators.sync.engine.paths.logical import Target, join, name, segments
@@ -78,7 +78,7 @@ async def command(
 
 def _seconds(text: str) -> float:
     try:
-        return min(parse_duration(text) / 1e9, 600.0)
+        return min(parse_seconds(text), 600.0)
     except DurationError as error:
         raise ValidationError(f"--wait: {error}") from error
 

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from homeostat.external.files import replace_file
+from homeostat.external.files import read_limited, replace_file
 from homeostat.operators.sync.engine.errors import ConflictError, ValidationError
 from homeostat.operators.sync.engine.paths.logical import segments
 from homeostat.operators.sync.engine.paths.selector import is_wild, selects
@@ -69,13 +69,9 @@ class FileRepository:
 def read_file(path: Path, *, noun: str, most: int) -> bytes:
     """Raises `ValidationError` for a file that cannot be read or is larger than that."""
     try:
-        with path.open("rb") as file:
-            data = file.read(most + 1)
+        return read_limited(path, most)
     except OSError as error:
         raise ValidationError(f"{noun} {path} cannot be read: {error.strerror}") from error
-    if len(data) > most:
-        raise ValidationError(f"{noun} {path} is larger than {most} bytes")
-    return data
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.selectors import selector_of
-from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_seconds
 from homeostat.operators.workloads.api import BACK_OFF, JOB, Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
 from homeostat.operators.workloads.events import Events
@@ -171,6 +171,6 @@ def _back_off_s(job: Workload) -> float:
     """The first back-off after a failed Pod; the annotation of the Pods' template shortens it."""
     given = ((job.spec.get("template") or {}).get("metadata") or {}).get("annotations") or {}
     try:
-        return parse_duration(given[BACK_OFF]) / 1e9 if BACK_OFF in given else _BACK_OFF_S
+        return parse_seconds(given[BACK_OFF]) if BACK_OFF in given else _BACK_OFF_S
     except DurationError:
         return _BACK_OFF_S

@@ -30,7 +30,7 @@ from homeostat.objects import yaml
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.selectors import EVERYTHING, LabelSelector, parse_labels
-from homeostat.objects.time.duration import DurationError, parse_duration
+from homeostat.objects.time.duration import DurationError, parse_seconds
 from homeostat.operators.workloads.api import (
     BACK_OFF,
     EXIT_CODE,
@@ -292,9 +292,6 @@ def _whole(name: str, given: object, most: int) -> int:
 
 def _seconds(name: str, text: str) -> float:
     try:
-        nanoseconds = parse_duration(text)
+        return parse_seconds(text)
     except DurationError as error:
         raise RuleError(f"{name}: {error}") from error
-    if nanoseconds < 0:
-        raise RuleError(f"{name}: a duration is not negative, got {text!r}")
-    return nanoseconds / 1e9
