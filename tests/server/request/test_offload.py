@@ -211,7 +211,7 @@ async def test_while_a_call_waits_the_thread_is_there_for_others(plane: Plane) -
 
     @offloaded
     async def wait(call: Call) -> Answer:
-        await call.backend.admission.validate(call, {}, None, "CREATE")
+        await call.backend.admission.validate(call, {"metadata": {}}, None, "CREATE")
         order.append("goes on")
         return Reply(200)
 
