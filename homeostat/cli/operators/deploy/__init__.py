@@ -74,6 +74,9 @@ def command(
     needs, a Deployment with a budget for disruptions and a Service, and the same for the admission webhooks that
     operators declare. A file of your own is mounted from a ConfigMap; operators of other packages must be in the image.
 
+    A namespace has one such Deployment: with other operators, a later one replaces it. Name all of them at once, or
+    give each its own namespace.
+
     \b
     Examples:
       homeostat deploy --image registry.example.com/homeostat:1.0 | kubectl apply --server-side -f -
