@@ -31,7 +31,8 @@ async def check_webhooks(client: Client) -> Finding:
         return Finding(_CHECK, "SKIPPED", f"cannot read them: {error.message}")
     dead = [(name, hook) for name, hook in hooks if troubles[_service(hook)]]
     if not dead:
-        return Finding(_CHECK, "OK", f"{len(hooks)} call a Service, all of them one that is ready")
+        detail = f"{len(hooks)} call a Service, which has a Pod that is ready" if hooks else "none calls a Service"
+        return Finding(_CHECK, "OK", detail)
     refusing = [each for each in dead if each[1].get("failurePolicy", "Fail") == "Fail"]
     services = {_service(hook): name for name, hook in refusing or dead}
     told = ", ".join(f"{name}: {troubles[service]}" for service, name in services.items())
