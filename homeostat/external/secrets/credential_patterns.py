@@ -1,9 +1,8 @@
 """Texts that look like a credential, removed from texts of others, in which the secrets are not known. Pure.
 
-Recognised are PEM, JSON Web Tokens, the tokens of well-known services, what follows `Bearer` and `Basic`, credentials
-and parameters of URLs, addresses of chats that are secret as a whole, `-u user:password`, and what is assigned to the
-name of a secret: `password=...`. The time is in proportion to the
-length of the text.
+Recognised are PEM and single lines of it, JSON Web Tokens, the tokens of well-known services, what follows `Bearer` and
+`Basic`, credentials and parameters of URLs, addresses of chats that are secret as a whole, `-u user:password`, and what
+is assigned to the name of a secret: `password=...`. The time is in proportion to the length of the text.
 """
 
 from __future__ import annotations
@@ -18,6 +17,12 @@ NAMES: Final = (
 )
 """A pattern of the names of secrets."""
 _PEM: Final = re.compile(r"-----BEGIN [A-Z ]{1,40}-----.*?(?:-----END [A-Z ]{1,40}-----|\Z)", re.DOTALL)
+# The end of a log may begin within one, and a program may print a line of one alone: 64 characters in base64.
+_PEM_END: Final = re.compile(r"\A[A-Za-z0-9+/=\s]*-----END [A-Z ]{1,40}-----")
+_PEM_LINE: Final = re.compile(
+    r"(?<![\w+/=.-])(?=[A-Za-z0-9+/]{64})(?=[^a-z]{0,63}[a-z])(?=[^A-Z]{0,63}[A-Z])(?=[^0-9]{0,63}[0-9])"
+    r"[A-Za-z0-9+/]{64,}={0,2}"
+)
 # In quotes, in the escaped quotes of JSON within JSON, or up to the next separator.
 _VALUE: Final = r"""(?:"(?:[^"\\\n]|\\.)*"?|\\+"[^"\n]*"?|'[^'\n]*'?|[^\s,;&"'\\][^\s,;&"']*)"""
 _NAMED: Final = re.compile(
@@ -49,7 +54,7 @@ _TOKENS: Final = re.compile(
 
 
 def scrub_shapes(text: str) -> str:
-    text = _PEM.sub(HIDDEN, scrub_urls(text))
+    text = _PEM_LINE.sub(HIDDEN, _PEM_END.sub(HIDDEN, _PEM.sub(HIDDEN, scrub_urls(text))))
     text = _USER.sub(rf"\1{HIDDEN}", _HOOK.sub(rf"\1{HIDDEN}", _QUERY.sub(rf"\1{HIDDEN}", text)))
     text = _DOTTED.sub(_without_jwt, _BEARER.sub(rf"\1 {HIDDEN}", text))
     return _SPOKEN.sub(rf"\1{HIDDEN}", _NAMED.sub(rf"\1{HIDDEN}", _TOKENS.sub(HIDDEN, text)))

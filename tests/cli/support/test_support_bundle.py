@@ -194,6 +194,10 @@ def test_a_server_that_does_not_answer_is_a_note_and_no_file_is_overwritten(tmp_
     assert (again.code, "File exists" in again.err) == (1, True)
 
 
+_LINE = "MIIEvQ1BADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+"""Of a private key in PEM."""
+
+
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
@@ -206,6 +210,9 @@ def test_a_server_that_does_not_answer_is_a_note_and_no_file_is_overwritten(tmp_
         ("curl -u ada:hunter22 https://a", "curl -u ada:*** https://a"),
         ("curl --user='ada:hunter22' https://a", "curl --user='ada:***' https://a"),
         ("chown -u ada -g staff", "chown -u ada -g staff"),
+        (f"bad line {_LINE} of a key", "bad line *** of a key"),
+        (f"{_LINE[:40]}\n{_LINE}\nMII=\n-----END PRIVATE KEY-----\nstarted", "***\nstarted"),
+        (f"sha256:{'0a' * 32} and {'0a' * 32}", f"sha256:{'0a' * 32} and {'0a' * 32}"),
         ("to https://hooks.slack.com/services/T0/B0/x1: 404", "to https://hooks.slack.com/services/*** 404"),
         ("https://discord.com/api/webhooks/12/ab-c", "https://discord.com/api/webhooks/***"),
         ("https://example.com/api/webhooks/12", "https://example.com/api/webhooks/12"),
