@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 from tests.docs.documents import ROOT, text_of
+from tools.index_words import HEADING, documented_words
 
 _TEXT = text_of("docs/architecture.md")
 _FINDING = text_of("docs/finding.md")
@@ -51,3 +52,28 @@ def test_the_layers_shown_are_those_that_are_checked() -> None:
     (shown,) = re.findall(r"```text\n(cli .*?)```", _TEXT, re.DOTALL)
     (checked, *_) = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]["contracts"]
     assert shown.splitlines() == checked["layers"]
+
+
+def test_words_that_documents_explain_are_on_the_page_for_searching() -> None:
+    missing = {each for each in documented_words() if each not in _FINDING}
+    found: dict[str, set[str]] = {}
+    quoted = re.compile(rf'"({"|".join(map(re.escape, missing))})"').findall
+    for path in _PACKAGE.rglob("*.py"):
+        for word in quoted(path.read_text()) if "data" not in path.parts else ():
+            found.setdefault(word, set()).add(path.as_posix())
+    assert [word for word, files in found.items() if len(files) <= 2] == [], "run make format"
+
+
+def test_a_word_of_the_page_stands_in_its_file() -> None:
+    _, _, section = _FINDING.partition(HEADING)
+    rows = [line.split("|")[1:3] for line in section.split("\n## ")[0].splitlines() if line.startswith("| `")]
+    texts = {path: (_PACKAGE / path).read_text() for _, paths in rows for path in re.findall(r"`([^`]+)`", paths)}
+    stale = [
+        (word, path)
+        for words, paths in rows
+        for word in re.findall(r"`([^`]+)`", words)
+        for path in re.findall(r"`([^`]+)`", paths)
+        if re.split("[/_]", word)[-1] not in texts[path]  # The rest of it may be a constant.
+    ]
+    assert len(rows) > 100
+    assert stale == [], "run make format"
