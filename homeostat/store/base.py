@@ -150,11 +150,24 @@ class LostError(StoreError):
 
 
 class Subscription(Protocol):
+    @property
+    def is_behind(self) -> bool:
+        """Whether changes up to the revision of the store wait for this reader."""
+
     def close(self) -> None: ...
 
 
 Deliver = Callable[[Event], None]
-Flush = Callable[[], None]
+
+
+class Reader(Protocol):
+    """A subscriber that may wait. There may be thousands of them."""
+
+    def flush(self) -> None:
+        """Called after the changes of each commit, for readers that send them together."""
+
+    def close(self) -> None:
+        """Too much waits. Nothing more is delivered."""
 
 
 class Store(Protocol):
@@ -208,13 +221,13 @@ class Store(Protocol):
         """
 
     async def subscribe(
-        self, scope: Scope, *, since: int, deliver: Deliver, flush: Flush | None = None
+        self, scope: Scope, *, since: int, deliver: Deliver, reader: Reader | None = None
     ) -> Subscription:
         """Call `deliver` for each change of the scope after `since`, in order, until closed.
 
-        Changes already in the log are delivered before this returns; later ones in the event loop, at their commit.
-        `flush` is called after the changes of each commit, for readers that send them together. Neither may block or
-        raise.
+        Changes already in the log are delivered before this returns; later ones in the event loop, at their commit, and
+        to a `reader` some turns of the loop later if very many of them have to look at very many changes. Nothing may
+        block or raise.
         `CompactedError`, `FutureRevisionError` if `since` is ahead of the store.
         """
 

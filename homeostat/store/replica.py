@@ -16,10 +16,10 @@ from homeostat.store.base import (
     CompactedError,
     Deliver,
     Event,
-    Flush,
     FutureRevisionError,
     Key,
     Page,
+    Reader,
     Record,
     Scope,
     StoreError,
@@ -105,7 +105,7 @@ class Replica:
         return Page(records, at, remaining)
 
     async def subscribe(
-        self, scope: Scope, *, since: int, deliver: Deliver, flush: Flush | None = None
+        self, scope: Scope, *, since: int, deliver: Deliver, reader: Reader | None = None
     ) -> Subscription:
         self._require(since)
         position, waits = since, self._is_behind(scope, since)
@@ -119,9 +119,9 @@ class Replica:
                 events, position = await self._replay(scope, position)
             else:
                 events, position = self._history.next(position, scope, _MOST_EVENTS, _MOST_BYTES)
-            _replay(events, deliver, flush)
+            _replay(events, deliver, reader)
             if position >= self._history.revision:
-                return self._broadcast.add(scope, deliver, flush)
+                return self._broadcast.add(scope, deliver, reader)
             waits = True
 
     def _is_behind(self, scope: Scope, revision: int) -> bool:
@@ -142,9 +142,6 @@ class Replica:
 
     def announce(self, events: Sequence[Event]) -> None:
         self._broadcast.publish(events)
-        for event in events:
-            # History keeps the event, but the encodings that readers shared would double its size.
-            event.frames = None
 
     def _require(self, revision: int) -> None:
         if revision < self.oldest:
@@ -191,10 +188,10 @@ class Replica:
         return [each if isinstance(each, Record) else next(read) for each in chosen]
 
 
-def _replay(events: Sequence[Event], deliver: Deliver, flush: Flush | None) -> None:
+def _replay(events: Sequence[Event], deliver: Deliver, reader: Reader | None) -> None:
     for event in events:
         deliver(event)
-        # As in `announce`: history must not keep the encodings.
+        # History must not keep the encodings.
         event.frames = None
-    if events and flush is not None:
-        flush()
+    if events and reader is not None:
+        reader.flush()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from homeostat.client.in_process import LocalStream
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.request import Headers, Peer, Request
 from homeostat.server.access.user import SELF
@@ -559,4 +560,25 @@ async def test_a_watch_of_a_table_sends_its_columns_once(api: Api) -> None:
         tables = [(await watch.next())[1] for _ in range(3)]
         assert [len(each["columnDefinitions"] or ()) for each in tables] == [3, 0, 0]
         assert [each["rows"][0]["cells"][0] for each in tables] == ["a", "b", "c"]
+        watch.close()
+
+
+async def test_watchers_of_the_same_share_the_bytes_of_large_events(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joined for each of a thousand streams, the events of one commit took gigabytes."""
+    sent: list[bytes] = []
+    send = LocalStream.send
+
+    def noted(stream: LocalStream, chunk: bytes) -> None:
+        sent.append(chunk)
+        send(stream, chunk)
+
+    watches = [await api.watch(CONFIGMAPS) for _ in range(3)]
+    await asyncio.sleep(0.05)
+    monkeypatch.setattr(LocalStream, "send", noted)
+    names = ("large-1", "large-2")
+    await asyncio.gather(*(api("POST", CONFIGMAPS, configmap(name, data={"a": "x" * 20_000})) for name in names))
+    large = [each for each in sent if b"large-" in each]
+    assert len({id(each) for each in large}) == len(names)
+    assert len(large) == len(names) * len(watches)
+    for watch in watches:
         watch.close()

@@ -76,6 +76,32 @@ def names(records: Sequence[Record]) -> list[str]:
     return [f"{record.key.namespace}/{record.key.name}" for record in records]
 
 
+class PieceReader:
+    """A reader that remembers revisions, by the pieces in which it got them."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.pieces: list[list[int]] = []
+        self.is_closed = False
+        self._piece: list[int] = []
+        self._fails = fails
+
+    def deliver(self, event: Event) -> None:
+        self._piece.append(event.record.revision)
+
+    def flush(self) -> None:
+        self.pieces.append(self._piece)
+        self._piece = []
+        if self._fails:
+            raise RuntimeError("its stream is broken")
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    @property
+    def revisions(self) -> list[int]:
+        return [revision for piece in self.pieces for revision in piece]
+
+
 class Subscriber:
     """A subscriber that remembers what it got, as (revision, type, name)."""
 

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from homeostat.store.base import CompactedError, Event, FutureRevisionError, Key, Put, Scope, Store, Subscription
-from tests.store.contract import PODS, StoreFactory, Subscriber, draft, pod, put, remove
+from tests.store.contract import PODS, PieceReader, StoreFactory, Subscriber, draft, pod, put, remove
 
 
 @pytest.mark.parametrize(
@@ -227,15 +227,10 @@ async def test_a_reader_may_pass_on_what_one_commit_changed_in_one_piece(
     store_factory: StoreFactory, when: str
 ) -> None:
     store = await store_factory.open()
-    pieces: list[list[int]] = [[]]
+    reader = PieceReader()
 
     async def follow() -> None:
-        await store.subscribe(
-            PODS,
-            since=0,
-            deliver=lambda event: pieces[-1].append(event.record.revision),
-            flush=lambda: pieces.append([]),
-        )
+        await store.subscribe(PODS, since=0, deliver=reader.deliver, reader=reader)
 
     if when == "live":
         await follow()
@@ -245,7 +240,7 @@ async def test_a_reader_may_pass_on_what_one_commit_changed_in_one_piece(
     if when == "replayed":
         await follow()
 
-    assert [piece for piece in pieces if piece] == [[1, 2, 3]]
+    assert reader.pieces == [[1, 2, 3]]
     await store.close()
 
 
@@ -253,12 +248,8 @@ async def test_a_reader_that_fails_to_pass_on_is_closed_and_costs_the_others_not
     store_factory: StoreFactory,
 ) -> None:
     store = await store_factory.open()
-    failed, subscriber = Subscriber(), Subscriber()
-
-    def flush() -> None:
-        raise RuntimeError("its stream is broken")
-
-    await store.subscribe(PODS, since=0, deliver=failed, flush=flush)
+    failed, subscriber = PieceReader(fails=True), Subscriber()
+    await store.subscribe(PODS, since=0, deliver=failed.deliver, reader=failed)
     await store.subscribe(PODS, since=0, deliver=subscriber)
     await put(store, pod("a"), "1")
     await put(store, pod("b"), "1")

@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 
 BOOKMARK_EVERY_S = 50.0
 _SHORTEST_S, _LONGEST_S = 1800, 3600
+_JOINED_BYTES = 16 * 1024
 
 
 class Watches:
@@ -143,7 +144,7 @@ class Watcher:
         try:
             since = self._since if self._since is not None else await self._send_initial()
             self._subscription = await self._call.store.subscribe(
-                self._selection.scope, since=since, deliver=self._deliver, flush=self.flush
+                self._selection.scope, since=since, deliver=self._deliver, reader=self
             )
             self._is_live = True
         finally:
@@ -204,9 +205,15 @@ class Watcher:
         if self._queue is not None:
             self._queue.rest()
         frames, stream = self._frames, self._stream
-        if frames and stream is not None:
-            stream.send(frames[0] if len(frames) == 1 else b"".join(frames))
-            self._frames = []
+        if not frames or stream is None:
+            return
+        self._frames = []
+        if sum(map(len, frames)) <= _JOINED_BYTES:
+            stream.send(b"".join(frames))
+            return
+        # All streams share large frames, as long as nobody joins them.
+        for each in frames:
+            stream.send(each)
 
     def _made(self, make: Callable[[View, Event], bytes], events: Sequence[Event]) -> list[bytes]:
         """Their frames, in a thread."""
@@ -237,7 +244,7 @@ class Watcher:
             return
         if now >= self._ends_at:
             self.close()
-        elif any(each is not None and each.is_behind for each in (self._converting, self._queue)):
+        elif any(each is not None and each.is_behind for each in (self._converting, self._queue, self._subscription)):
             pass  # A bookmark would promise events that are not sent yet.
         elif self._wants_bookmarks and now >= self._bookmark_at:
             self._bookmark_at = now + BOOKMARK_EVERY_S

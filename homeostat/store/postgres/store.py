@@ -19,10 +19,10 @@ from homeostat import __version__
 from homeostat.store.base import (
     Change,
     Deliver,
-    Flush,
     Key,
     LostError,
     Page,
+    Reader,
     Record,
     Scope,
     StoreError,
@@ -140,11 +140,11 @@ class PostgresStore(Replica):
         return await super().page(scope, at=at, after=after, limit=limit)
 
     async def subscribe(
-        self, scope: Scope, *, since: int, deliver: Deliver, flush: Flush | None = None
+        self, scope: Scope, *, since: int, deliver: Deliver, reader: Reader | None = None
     ) -> Subscription:
         if since > self.revision:
             await self.sync()
-        return await super().subscribe(scope, since=since, deliver=deliver, flush=flush)
+        return await super().subscribe(scope, since=since, deliver=deliver, reader=reader)
 
     async def write(self, change: Change) -> Record:
         if not _is_storable(change.key):
