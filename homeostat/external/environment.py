@@ -62,6 +62,7 @@ def whole_number(environment: Mapping[str, str], name: str, default: int, *, lea
     text = setting(environment, name)
     if not text:
         return default
-    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
+    # Python refuses to read a number of thousands of digits.
+    if not (text.isascii() and text.isdigit() and len(text) < 20) or not least <= int(text) <= most:
         raise SettingError(f"environment variable {name} must be a whole number from {least} to {most}")
     return int(text)

@@ -26,7 +26,9 @@ def test_an_empty_variable_has_its_default(text: str | None) -> None:
     assert setting(environment, _NAME) == ""
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "9.1", "nan", "inf", "1e999", "12s", "secret"])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "9.1", "nan", "inf", "1e999", "12s", "secret", "9" * 5000], ids=lambda text: text[:9]
+)
 def test_what_is_no_number_of_the_range_is_refused_by_name_and_not_quoted(text: str) -> None:
     with pytest.raises(SettingError) as caught:
         number(_set(text), _NAME, 1, most=9, excludes_least=True, unit="hours")

@@ -143,9 +143,10 @@ class WhoCan:
         need no role.
         """
         found = sorted(self._found, key=_order)
-        if any(each.subject.name == MASTERS and not each.namespace and not each.names for each in found):
+        masters = Subject("Group", "", MASTERS)
+        if any(each.subject == masters and not each.namespace and not each.names for each in found):
             return found
-        return [Grant("", Subject("Group", "", MASTERS)), *found]
+        return [Grant("", masters), *found]
 
     def _names(self, rules: Sequence[JsonObject]) -> tuple[str, ...] | None:
         """The names that the rules are limited to, empty for all; None if they do not allow it."""

@@ -88,3 +88,9 @@ def test_paths_and_groups_of_everybody() -> None:
         ("system:masters", "", "monitor"),
         ("system:serviceaccounts:ci", "every service account of ci", "monitor"),
     ]
+
+
+def test_a_user_of_the_name_of_a_group_is_another_subject() -> None:
+    bindings = [bind("all", "ClusterRole/reader", {"kind": "User", "name": "system:masters"})]
+    grants = [("system:masters", "", "", ""), ("system:masters", "", "all", "")]
+    assert found(PODS, [role("reader", rule("", ["pods"], ["get"]))], bindings) == grants
