@@ -79,7 +79,7 @@ async def command(
 
 
 async def _exists(connection: Connection, subject: JsonObject) -> bool:
-    """Whether a service account does. It may be created later, so a role may be bound to it before."""
+    """Whether the service account exists. It may be created later, so an absent one gets a warning and no error."""
     path = f"/api/v1/namespaces/{subject['namespace']}/serviceaccounts/{subject['name']}"
     try:
         await connection.client.get(path)

@@ -34,7 +34,7 @@ async def command(
 
     VERB is get, list, watch, create, update, patch, delete or *. RESOURCE is a kind, a kind with a subresource
     (pods/log), or a path of the server (/metrics). -A lists those of any namespace, with the namespace. This needs
-    the permission to list roles and bindings. RBAC alone is asked; other authorizers of a cluster may allow more.
+    the permission to list roles and bindings. Only RBAC is evaluated; other authorizers may allow more.
 
     \b
     Examples:

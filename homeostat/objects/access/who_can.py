@@ -4,8 +4,8 @@
     who.add_role(...); who.add_binding(...)
     who.grants
 
-Roles come first, since a binding says only whom it binds to which role. RBAC alone is asked: other authorizers of a
-cluster may allow more.
+Roles come first, since a binding says only whom it binds to which role. Only RBAC is evaluated: other authorizers of
+a cluster may allow more.
 """
 
 from __future__ import annotations

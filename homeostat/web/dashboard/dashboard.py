@@ -67,7 +67,7 @@ class _Shown:
         return await self._handle(request, captured)
 
     def failed(self, request_id: str) -> Reply:
-        text = "This page could not be made. The log of this server says why, under the request "
+        text = "This page failed. For the cause, search the log of this server for the request "
         more = el("p", "Go back, or ", el("a", "go to Home", href=ROOT), ".", class_="further")
         parts = (el("h1", "Internal error"), el("p", text, el("code", request_id), "."), more)
         page = Page("Internal error", el("div", *parts, class_="empty", role="alert"), status=500, is_live=False)

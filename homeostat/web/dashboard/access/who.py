@@ -1,7 +1,7 @@
 """`/dashboard/access/who`: who may do something, and by which binding, with the permissions of the visitor.
 
 Roles and bindings are read for each question, in pages, and the page does not reload itself. The page beside it asks
-the server about one user; here RBAC alone is asked, the other way round.
+the server about one user; here only RBAC is evaluated, the other way round.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class WhoPage:
             pager(WHO, query.fields, shown),
             el(
                 "p",
-                "Roles alone are asked; a cluster may have other authorizers. ",
+                "Only RBAC is evaluated; other authorizers of a cluster may allow more. ",
                 _same(wanted, query),
                 class_="note",
             ),

@@ -42,7 +42,7 @@ def check(value: Json, *, most_text: float = inf, most_values: float = inf) -> J
                 )
             most_values -= len(each)
             if most_values < 0:
-                raise ValidationError("the payload has too many values, with each alias that stands for some")
+                raise ValidationError("the payload has too many values with all aliases expanded")
             if kind is dict:
                 if not all(type(key) is str for key in each):
                     raise ValidationError("a key is not a string; expected string keys in every object")
