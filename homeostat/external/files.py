@@ -36,6 +36,13 @@ def read_limited(path: Path, most: int) -> bytes:
     return data
 
 
+def make_private(directory: Path) -> None:
+    """Creates a directory and its missing parents for this user only; `Path.mkdir` would open the parents to all."""
+    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
 @contextmanager
 def replacing(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A new file, with the permissions of `mode` that the umask leaves. It takes the place of `path` at the end of the
@@ -60,5 +67,5 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 def replace_private_file(path: Path, data: bytes) -> None:
     """Only the user may read it, and the directories that are created for it."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     replace_file(path, data, mode=_PRIVATE)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from homeostat.external.files import make_private
 from homeostat.external.git.access import PROTOCOLS, Remote, check_remote, ssh_server
 from homeostat.external.git.advertisement import branch_head, is_readable
 from homeostat.external.git.commit import SCRATCH
@@ -79,7 +80,7 @@ class GitCache:
     async def resolve(self, remote: Remote, ref: str = "HEAD") -> str:
         """The current commit of a ref on the server, as `Repository.resolve` finds it. Nothing is kept of it."""
         check_remote(remote, self._protocols)
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._directory)
         # Listing refs needs no repository, so git is given a place where there is none.
         return (await Repository(self._git(self._directory / "none", remote), self._ask(remote)).resolve(ref))[1]
 

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
+from homeostat.external.files import make_private
 from homeostat.external.git.errors import CacheBusyError
 
 _FIRST_PAUSE_S: Final = 0.005
@@ -53,7 +54,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 def _open(path: Path) -> IO[bytes]:
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         # Another process may remove the directory in between.
         with suppress(FileNotFoundError):
             return path.open("ab")

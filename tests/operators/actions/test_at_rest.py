@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
+from homeostat.external.files import make_private, replace_private_file
+from homeostat.external.git.access import Remote
+from homeostat.external.git.cache import GitCache
+from homeostat.external.git.errors import GitError
+from homeostat.external.git.lock import file_lock
 from homeostat.operators.actions.api import RESOURCE_TYPE
-from homeostat.operators.actions.plugins.work_directory import make_private
 from homeostat.plane import Settings, open_plane
 from homeostat.testing.eventually import eventually
 from homeostat.testing.status import condition_of
@@ -53,12 +60,34 @@ async def test_literal_secrets_are_sealed_in_the_database(tmp_path: Path) -> Non
         assert found["spec"] == {"pin": PASSWORD}
 
 
-def test_directories_of_operators_are_for_their_user_only(tmp_path: Path) -> None:
-    wanted = tmp_path / "operators" / "actions" / "uid"
-    make_private(wanted)
-    make_private(wanted)
-    for each in (wanted, wanted.parent, wanted.parent.parent):
-        assert stat.S_IMODE(each.stat().st_mode) == 0o700, each
+async def test_directories_of_operators_are_for_their_user_only(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        for at, create in enumerate((make_private, _locked, _kept, _cached)):
+            wanted = tmp_path / str(at) / "operators" / "sync" / "uid"
+            for _ in range(2):
+                await asyncio.to_thread(create, wanted)
+            for each in (wanted, wanted.parent, wanted.parent.parent, wanted.parent.parent.parent):
+                assert stat.S_IMODE(each.stat().st_mode) == 0o700, (create, each)
+    finally:
+        os.umask(before)
+
+
+def _locked(directory: Path) -> None:
+    async def lock() -> None:
+        async with file_lock(directory / "lock", timeout_s=1):
+            pass
+
+    asyncio.run(lock())
+
+
+def _kept(directory: Path) -> None:
+    replace_private_file(directory / "file", b"")
+
+
+def _cached(directory: Path) -> None:
+    with suppress(GitError):
+        asyncio.run(GitCache(directory).resolve(Remote("http://127.0.0.1:9/x.git")))
 
 
 async def test_a_directory_that_was_open_to_others_is_closed_at_the_start(tmp_path: Path) -> None:

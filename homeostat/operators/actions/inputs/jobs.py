@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
+from homeostat.external.files import make_private
 from homeostat.external.git.errors import GitError
 from homeostat.external.process import ProcessError
 from homeostat.external.rest.errors import RestError
@@ -29,7 +30,6 @@ from homeostat.operators.actions.inputs.decide import ReadFailure
 from homeostat.operators.actions.inputs.plugins.plugin import Input, InputError, InputJob
 from homeostat.operators.actions.inputs.writer import Writer
 from homeostat.operators.actions.plugins.catalog import Catalog, UnknownPluginError
-from homeostat.operators.actions.plugins.work_directory import make_private
 from homeostat.runtime.control.writes import RefusedWriteError
 
 log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from homeostat.external.files import make_private
 from homeostat.external.process import Finished, Program, ProgramBusyError, locked, run_program
 from homeostat.objects.decision import Wait
 
@@ -23,13 +24,6 @@ def enter(directory: Path) -> None:
             return
     except ProgramBusyError as error:
         raise _later(error) from error
-
-
-def make_private(directory: Path) -> None:
-    """Creates a directory and its missing parents for this user only; `Path.mkdir` would open the parents to all."""
-    missing = [each for each in (directory, *directory.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
 
 
 async def run_alone(program: Program) -> Finished:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from homeostat.edge.proxies import Proxies
-from homeostat.external.files import replace_file
+from homeostat.external.files import make_private, replace_file
 from homeostat.external.oci.bundle import BundleLimits, unpack_bundle
 from homeostat.external.oci.errors import OciError
 from homeostat.external.rest.auth import Auth
@@ -124,7 +124,7 @@ async def _download(url: str, access: Access, headers: dict[str, str], largest: 
 
 
 def _keep(path: Path, stamp: Path, response: Response) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     stamp.unlink(missing_ok=True)
     if not path.exists() or path.read_bytes() != response.body:
         replace_file(path, response.body, mode=0o600)
