@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+_OTHER_SITES = "this server accepts local requests only: requests from other web sites are refused"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:]+)\]|([^:\[\]]+))(?::[0-9]*)?")
 
@@ -40,18 +41,32 @@ def refusal_of(method: str, headers: Mapping[str, str]) -> str:
 
     A page of another server on this machine may read, since browsers hide the response from it. It may write only what
     a browser sends after asking the server, which no server here allows: a form or plain text it sends without asking.
+    The page of another site may link to a page here, and not load anything.
     """
     host = headers.get("host", "")
     if not host_is_loopback(host):
         return "this server accepts local requests only: the Host header must name this machine"
+    if headers.get("sec-fetch-site") == "cross-site" and not _is_followed_link(method, headers):
+        return _OTHER_SITES
     origin = headers.get("origin")
     if origin is None:
         return ""
     if not origin_is_loopback(origin):
-        return "this server accepts local requests only: requests from other web sites are refused"
+        return _OTHER_SITES
     if method in _READING or origin.partition("://")[2] == host or _is_data(headers.get("content-type", "")):
         return ""
     return "requests from the pages of another port need a Content-Type such as application/json"
+
+
+def is_from_other_page(headers: Mapping[str, str]) -> bool:
+    """Whether the browser says that the page of another server is behind the request. An image or a link of it sends no
+    Origin with a GET, so a GET with an effect needs this.
+    """
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+
+
+def _is_followed_link(method: str, headers: Mapping[str, str]) -> bool:
+    return method == "GET" and headers.get("sec-fetch-mode") == "navigate"
 
 
 def _is_data(content_type: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from homeostat.edge.handler import Answer
+from homeostat.edge.loopback import is_from_other_page
 from homeostat.edge.metrics.exposition import CONTENT_TYPE
 from homeostat.edge.metrics.page import MetricsPage
 from homeostat.edge.reply import Reply
@@ -77,6 +78,8 @@ class Pages:
         }
 
     async def reconcile(self, request: Request, _: Mapping[str, str]) -> Answer:
+        if is_from_other_page(request.headers):
+            raise forbidden("a page of another server cannot start a pass")
         await self._check(request, "UPDATE")
         deadline = asyncio.get_running_loop().time() + _START_WITHIN_S
         while True:

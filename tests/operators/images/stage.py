@@ -275,7 +275,10 @@ async def staged(data: Path, root: Path, *, has_registries: bool = False, **envi
             is_open=True,
             operators=frozenset({"images"}),
             environment=_QUICK | environment,
-            faces=FaceChoice(own={name: Place("127.0.0.1", 0) for name in ("images", "image-hooks")}),
+            faces=FaceChoice(
+                own={name: Place("127.0.0.1", 0) for name in ("images", "image-hooks")},
+                without=frozenset({"dashboard"}),
+            ),
         )
         plane = await stack.enter_async_context(open_plane(settings))
         session = await stack.enter_async_context(aiohttp.ClientSession())

@@ -89,6 +89,10 @@ async def test_other_methods_and_paths_are_refused(stage: Stage) -> None:
             assert answer.status == 404
         async with session.get(f"{stage.url}/reconcile", headers={"Host": "evil.example"}) as answer:
             assert answer.status == 403
+        # An image or a link on the page of another port, for which browsers send no Origin.
+        for site in ("cross-site", "same-site"):
+            async with session.get(f"{stage.url}/reconcile", headers={"Sec-Fetch-Site": site}) as answer:
+                assert answer.status == 403
 
 
 async def test_where_credentials_are_needed_only_health_is_free(first_start: Path, tmp_path: Path) -> None:
@@ -97,7 +101,7 @@ async def test_where_credentials_are_needed_only_health_is_free(first_start: Pat
         port=0,
         operators=frozenset({"images"}),
         environment={},
-        faces=FaceChoice(own={"images": Place("127.0.0.1", 0)}, without=frozenset({"image-hooks"})),
+        faces=FaceChoice(own={"images": Place("127.0.0.1", 0)}, without=frozenset({"image-hooks", "dashboard"})),
     )
     async with open_plane(settings) as plane, aiohttp.ClientSession() as session:
         url = plane.faces[0].url

@@ -49,7 +49,10 @@ async def served(data: Path, rest: Rest, tmp_path: Path) -> AsyncIterator[Served
         operators=frozenset({"sync"}),
         environment={"SYNC_ADMISSION": "true"},
         is_open=True,
-        faces=FaceChoice(own={name: Place("127.0.0.1", 0) for name in ("sync-hooks", "sync-admission")}),
+        faces=FaceChoice(
+            own={name: Place("127.0.0.1", 0) for name in ("sync-hooks", "sync-admission")},
+            without=frozenset({"dashboard"}),
+        ),
     )
     await asyncio.to_thread(
         rest.call, "PUT", "/_/state", {"collections": {"/customers": {}}, "auth": {"bearer": TOKEN}}
