@@ -5,7 +5,7 @@ The language is the part of Kubernetes' own dialect that columns use: `.a.b`, `[
 finds nothing is not an error; an invalid path raises `JSONPathError` when it is compiled.
 
 A path may combine steps that each find many values (`..a..a`, `['a','a']['a','a']`), so an evaluation takes at most
-`MAX_STEPS` steps: a path that needs more finds nothing.
+`MAX_STEPS` steps: a path that needs more finds nothing. The columns of a row share one `Budget`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from homeostat.objects.json import Json
 from homeostat.objects.lazy_pattern import lazy_pattern
@@ -34,8 +34,8 @@ class _SpentError(Exception):
     """The evaluation would take more than `MAX_STEPS` steps."""
 
 
-class _Budget:
-    """The steps that are left of one evaluation."""
+class Budget:
+    """The steps that are left of one evaluation, or of several that share them."""
 
     __slots__ = ("_steps",)
 
@@ -48,14 +48,21 @@ class _Budget:
             raise _SpentError
 
 
-_Step = Callable[[Json, _Budget], Iterator[Json]]
-_Chain = Callable[[Json, _Budget], list[Json]]
+_Step = Callable[[Json, Budget], Iterator[Json]]
+_Chain = Callable[[Json, Budget], list[Json]]
+
+
+class _First(Protocol):
+    def __call__(self, value: Json, budget: Budget | None = None, /) -> Json: ...
 
 
 class Path:
-    """A compiled path. `first` is what a column shows; `all` is every value found, in document order."""
+    """A compiled path. `first` is what a column shows; `all` is every value found, in document order.
 
-    __slots__ = ("all", "first", "text")
+    `is_combined` says that it may take many more steps than an object has values.
+    """
+
+    __slots__ = ("all", "first", "is_combined", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -64,9 +71,11 @@ class Path:
                 f"unrecognized JSONPath {text[:32]!r}...: it has {len(text)} characters; the limit is {MAX_LENGTH}"
             )
         steps = _parse(text)
-        self.all = _within_budget(_chain(steps))
+        found = _within_budget(_chain(steps))
+        self.all: Find = lambda value: found(value, Budget())
         names = [each.name for each in steps if isinstance(each, _Field)]
-        self.first = _field_reader(tuple(names)) if len(names) == len(steps) else _first_of(self.all)
+        self.first = _field_reader(tuple(names)) if len(names) == len(steps) else _first_of(found)
+        self.is_combined = len(steps) - len(names) > 1
 
 
 def compile_path(text: str) -> Path:
@@ -77,15 +86,15 @@ class _Field:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, value: Json, budget: _Budget) -> Iterator[Json]:
+    def __call__(self, value: Json, budget: Budget) -> Iterator[Json]:
         if isinstance(value, dict) and self.name in value:
             yield value[self.name]
 
 
-def _field_reader(names: tuple[str, ...]) -> Callable[[Json], Json]:
+def _field_reader(names: tuple[str, ...]) -> _First:
     """The common case, a chain of member names, without building lists."""
 
-    def read(value: Json) -> Json:
+    def read(value: Json, _budget: Budget | None = None) -> Json:
         for name in names:
             if not isinstance(value, dict):
                 return None
@@ -95,18 +104,18 @@ def _field_reader(names: tuple[str, ...]) -> Callable[[Json], Json]:
     return read
 
 
-def _first_of(find: Find) -> Callable[[Json], Json]:
-    def read(value: Json) -> Json:
-        found = find(value)
+def _first_of(find: _Chain) -> _First:
+    def read(value: Json, budget: Budget | None = None) -> Json:
+        found = find(value, budget or Budget())
         return found[0] if found else None
 
     return read
 
 
-def _within_budget(chain: _Chain) -> Find:
-    def find(value: Json) -> list[Json]:
+def _within_budget(chain: _Chain) -> _Chain:
+    def find(value: Json, budget: Budget) -> list[Json]:
         try:
-            return chain(value, _Budget())
+            return chain(value, budget)
         except _SpentError:
             return []
 
@@ -114,7 +123,7 @@ def _within_budget(chain: _Chain) -> Find:
 
 
 def _chain(steps: list[_Step]) -> _Chain:
-    def find(value: Json, budget: _Budget) -> list[Json]:
+    def find(value: Json, budget: Budget) -> list[Json]:
         values = [value]
         for step in steps:
             budget.spend(len(values))
@@ -124,14 +133,14 @@ def _chain(steps: list[_Step]) -> _Chain:
     return find
 
 
-def _wildcard(value: Json, budget: _Budget) -> Iterator[Json]:
+def _wildcard(value: Json, budget: Budget) -> Iterator[Json]:
     if isinstance(value, (dict, list)):
         budget.spend(len(value))
         yield from value if isinstance(value, list) else value.values()
 
 
 def _descend(name: str) -> _Step:
-    def step(value: Json, budget: _Budget) -> Iterator[Json]:
+    def step(value: Json, budget: Budget) -> Iterator[Json]:
         waiting = [value]
         while waiting:
             value = waiting.pop()
@@ -143,7 +152,7 @@ def _descend(name: str) -> _Step:
 
 
 def _index(index: int) -> _Step:
-    def step(value: Json, _budget: _Budget) -> Iterator[Json]:
+    def step(value: Json, _budget: Budget) -> Iterator[Json]:
         if isinstance(value, list) and -len(value) <= index < len(value):
             yield value[index]
 
@@ -151,7 +160,7 @@ def _index(index: int) -> _Step:
 
 
 def _slice(bounds: slice) -> _Step:
-    def step(value: Json, budget: _Budget) -> Iterator[Json]:
+    def step(value: Json, budget: Budget) -> Iterator[Json]:
         if isinstance(value, list):
             found = value[bounds]
             budget.spend(len(found))
@@ -161,15 +170,15 @@ def _slice(bounds: slice) -> _Step:
 
 
 def _union(steps: list[_Step]) -> _Step:
-    def step(value: Json, budget: _Budget) -> Iterator[Json]:
+    def step(value: Json, budget: Budget) -> Iterator[Json]:
         for each in steps:
             yield from each(value, budget)
 
     return step
 
 
-def _filter(holds: Callable[[Json, _Budget], bool]) -> _Step:
-    def step(value: Json, budget: _Budget) -> Iterator[Json]:
+def _filter(holds: Callable[[Json, Budget], bool]) -> _Step:
+    def step(value: Json, budget: Budget) -> Iterator[Json]:
         if isinstance(value, list):
             budget.spend(len(value))
             yield from (each for each in value if holds(each, budget))
@@ -278,14 +287,14 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _condition(text: str) -> Callable[[Json, _Budget], bool]:
+def _condition(text: str) -> Callable[[Json, Budget], bool]:
     found = _COMPARISON.fullmatch(text)
     if found is None:
         exists = _operand(text)
         return lambda value, budget: bool(exists(value, budget))
     left, compare, right = _operand(found[1].strip()), _COMPARE[found[2]], _operand(found[3].strip())
 
-    def holds(value: Json, budget: _Budget) -> bool:
+    def holds(value: Json, budget: Budget) -> bool:
         lefts, rights = left(value, budget), right(value, budget)
         if not lefts or not rights:
             return False

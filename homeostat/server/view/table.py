@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from homeostat.objects.json import Json, JsonObject, encode
-from homeostat.objects.json.path import JSONPathError, compile_path
+from homeostat.objects.json.path import Budget, JSONPathError, compile_path
 from homeostat.objects.time.age import INVALID, Since, human_duration, since
 from homeostat.server.kinds.builtins.columns import printer_of
 from homeostat.server.kinds.builtins.columns.column import AGE, NAME, Cell, Column, Printer, age_of, name_of
@@ -21,6 +21,8 @@ from homeostat.server.kinds.builtins.members import integer, text
 _LONGEST_CELL = 16 * 1024
 """Characters of a text cell: a definition may show a large object in many columns."""
 
+_COMBINED = 400
+"""As many plain columns take no longer than one whose path combines steps that each find many values."""
 _CUSTOM_AGE = msgspec.structs.replace(AGE, type="date")
 _sorted_json = msgspec.json.Encoder(order="sorted").encode
 
@@ -40,12 +42,14 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class Columns:
     """The columns of one kind, compiled."""
 
-    __slots__ = ("_conditions", "_print", "columns", "definitions")
+    __slots__ = ("_conditions", "_print", "columns", "definitions", "weight")
 
     def __init__(self, printer: Printer) -> None:
         self.columns = printer.columns
         self.definitions: bytes = encode(printer.columns)
         """The Table's `columnDefinitions`, encoded."""
+        self.weight = printer.weight or max(1, len(printer.columns))
+        """How long a row takes, in plain columns."""
         self._print, self._conditions = printer.cells, printer.conditions
 
     def cells(self, obj: JsonObject, now: float) -> list[Json]:
@@ -94,24 +98,26 @@ def columns_of(group: str, kind: str, printer_columns: Sequence[JsonObject] = ()
 
 def _custom_printer(printer_columns: Iterable[JsonObject]) -> Printer:
     """Name and the definition's columns; Name and Age if it has none."""
-    columns, readers = [], []
+    columns, readers, weight = [], [], 1
     for each in printer_columns:
         path = text(each, "jsonPath")
         try:
-            first = compile_path(path).first
+            compiled = compile_path(path)
         except JSONPathError:
             continue
+        weight += _COMBINED if compiled.is_combined else 1
         described = text(each, "description") or f"Custom resource definition column (in JSONPath format): {path}"
         kind = text(each, "type")
         columns.append(Column(text(each, "name"), kind, text(each, "format"), described, integer(each, "priority")))
-        readers.append((first, _CELLS.get(kind, _no_cell)))
+        readers.append((compiled.first, _CELLS.get(kind, _no_cell)))
     if not columns:
         return Printer((NAME, _CUSTOM_AGE), lambda obj: [name_of(obj), age_of(obj)])
 
     def cells(obj: JsonObject) -> list[Cell]:
-        return [name_of(obj), *(cell(first(obj)) for first, cell in readers)]
+        budget = Budget()
+        return [name_of(obj), *(cell(first(obj, budget)) for first, cell in readers)]
 
-    return Printer((NAME, *columns), cells)
+    return Printer((NAME, *columns), cells, weight=weight)
 
 
 def _no_cell(_value: Json) -> Cell:

@@ -61,11 +61,11 @@ class TableView(JsonLines):
             note: Note | None = record.note
             if note is None or note.row is None or note.row[0] is not columns:
                 unread += len(record.value)
-        return unread * len(columns.columns) > _MANY_BYTES
+        return unread * columns.weight > _MANY_BYTES
 
     @property
     def quick_bytes(self) -> float:
-        return _QUICK_BYTES / max(1, len(self._columns.columns))
+        return _QUICK_BYTES / self._columns.weight
 
     def bookmark_object(self, metadata: dict[str, Any]) -> bytes:
         return self._document(_row(b"[]", self._partial(encode(metadata))), metadata)

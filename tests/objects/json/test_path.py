@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.objects.json import Json
-from homeostat.objects.json.path import JSONPathError, compile_path
+from homeostat.objects.json.path import Budget, JSONPathError, compile_path
 
 OBJECT = {
     "metadata": {"name": "web", "labels": {"app.kubernetes.io/name": "shop", "a'b": "quoted"}},
@@ -105,6 +105,21 @@ def test_a_path_that_takes_too_many_steps_finds_nothing(path: str, value: Json) 
     compiled = compile_path(path)
     assert compiled.all(value) == []
     assert compiled.first(value) is None
+
+
+def test_paths_that_share_a_budget_share_the_steps() -> None:
+    path, value, budget = compile_path("..a..b"), {"a": [{"b": 1}] * 1000}, Budget()
+    for _ in range(3):
+        assert path.first(value, budget) == 1
+    for _ in range(20):
+        found = path.first(value, budget)
+    assert found is None
+    assert path.first(value) == 1
+
+
+def test_what_combines_steps_that_find_many_values_is_known() -> None:
+    paths = (".a.b", '.a[?(@.type=="b")].c', ".a[*].b", "..a", "..a..b", "['a','b']['c','d']")
+    assert [compile_path(each).is_combined for each in paths] == [False] * 4 + [True] * 2
 
 
 @pytest.mark.parametrize("path", [f".a[{'9' * 5000}]", f".a[0:{'9' * 5000}]", f".a[?(@.b=={'1' * 5000})]", ".a" * 3000])

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json.path import MAX_STEPS, Budget
 from homeostat.objects.time.age import epoch_of
 from homeostat.server.view.table import columns_of
 
@@ -111,3 +112,22 @@ def test_a_prepared_row_grows_older() -> None:
     columns = columns_of("", "ConfigMap")
     row = columns.prepare(widget(data={"a": "b"}))
     assert [columns.render(row, NOW + each) for each in (5, 7200)] == [b'["w",1,"5s"]', b'["w",1,"120m"]']
+
+
+def test_the_columns_of_a_row_share_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each alone may take 20,000 steps, and a definition has up to 256 columns: 0.4 s for a row."""
+    spent: list[int] = []
+    spend = Budget.spend
+
+    def counted(budget: Budget, steps: int) -> None:
+        spent.append(steps)
+        spend(budget, steps)
+
+    monkeypatch.setattr(Budget, "spend", counted)
+    given = [{"name": f"C{at}", "type": "integer", "jsonPath": "..a..b"} for at in range(200)]
+    given.append({"name": "Plain", "type": "string", "jsonPath": ".spec.c"})
+    columns = columns_of("example.com", "Widget", given, custom=True)
+    cells = columns.cells(widget(spec={"a": [{"b": 1}] * 1000, "c": "shown"}), NOW)
+    assert (cells[1], cells[-2], cells[-1]) == (1, None, "shown")
+    assert sum(spent) < 2 * MAX_STEPS
+    assert columns.weight > 10 * 200, "lists with such columns are made in a thread"

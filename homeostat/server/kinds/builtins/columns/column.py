@@ -37,6 +37,8 @@ class Printer(NamedTuple):
     cells: Print
     conditions: Callable[[JsonObject], list[JsonObject]] | None = None
     """The conditions of a row, of kinds whose objects come to an end."""
+    weight: int = 0
+    """How long a row takes, in plain columns; 0 for as many as there are."""
 
 
 NAME = Column("Name", format="name", description="The object's name, unique among its kind in its namespace.")
