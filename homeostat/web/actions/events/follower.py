@@ -16,7 +16,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing, suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ from homeostat.client.base import UnreachableError
 from homeostat.edge.request import Request
 from homeostat.edge.stream import Stream, frame
 from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import shared_turn
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import Kind
 from homeostat.objects.time.timestamp import format_time
@@ -33,6 +34,7 @@ from homeostat.web.actions.events.position import NOWHERE, Position, position_of
 from homeostat.web.actions.events.replay import LostError, replay
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
+from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError
 
@@ -54,6 +56,13 @@ class Wanted(msgspec.Struct, frozen=True):
     def takes(self, frame: EventFrame) -> bool:
         is_type = not self.type_name or frame.type_key[0] == self.type_name
         return is_type and (not self.number or frame.number == self.number)
+
+
+class _Found(NamedTuple):
+    """Resources and their types, the newest first."""
+
+    resources: list[IndexedResource]
+    types: list[TypeEntry]
 
 
 class Follower:
@@ -151,7 +160,7 @@ class Follower:
             await self._room.wait()
 
     async def _pump(self, replays: list[asyncio.Task[None]]) -> None:
-        now = asyncio.get_running_loop().time
+        now, turn = asyncio.get_running_loop().time, shared_turn()
         beat_at = now() + self._keep_alive_s
         while not self._stream.closed:
             if self._lost.is_set():
@@ -161,8 +170,11 @@ class Follower:
                 await self._resync()
             elif now() >= beat_at:
                 beat_at = now() + self._keep_alive_s
+                await turn.pause()
                 await self._beat()
             elif self._waiting:
+                # All followers wake up at the same change.
+                await turn.pause()
                 await self._deliver_some()
                 self._room.set()
                 # Other tasks run between batches.
@@ -231,10 +243,8 @@ class Follower:
         is_admin, claims = self._caller.is_admin, self._claims
         if event.size >= LARGE_BYTES and not event.is_encoded(is_admin=is_admin):
             # One user for all followers: the first one encodes the event, and the others find it encoded.
-            lines = await in_thread(lambda: event.lines(is_admin=is_admin, claims=claims), user="events")
-        else:
-            lines = event.lines(is_admin=is_admin, claims=claims)
-        self._stream.send(frame(lines + (b"id: %b\n\n" % position.encode() if position else b"\n")))
+            await in_thread(lambda: event.lines(is_admin=is_admin, claims=claims), user="events")
+        self._stream.send(event.chunk(position, is_admin=is_admin, claims=claims))
 
     async def _resync(self) -> None:
         index = self._face.index
@@ -251,23 +261,28 @@ class Follower:
         walks = self._face.walks
         # The resources of one moment; a later change is a step of the feed, which follows.
         current = map(self._as_it_is, index.snapshot())
-        found = [each async for each in walks.over(current) if each is not None]
-        total = left = len(found)
+        # Until they are sent, two references for each resource: hundreds of readers may be slow.
+        found = _Found([], [])
+        async for each in walks.over(current):
+            if each is not None:
+                found.resources.append(each.indexed)
+                found.types.append(each.resource_type)
+        total = left = len(found.resources)
         first = NOWHERE if total else position
         self._stream.send(frame(resync_lines(format_time(self._face.now())) + b"id: %b\n\n" % first.encode()))
         async with aclosing(walks.over(self._encoded(found))) as encoded:
-            async for each in encoded:
+            async for event in encoded:
                 left -= 1
-                await self._send(each, NOWHERE if left else position)
+                await self._send(event, NOWHERE if left else position)
                 if left % _AT_ONCE == 0:
                     await self._stream.drain()
         if self._wanted.number and not total:
             self._stream.close()
 
-    def _encoded(self, newest_first: list[EventFrame]) -> Iterator[EventFrame]:
+    def _encoded(self, newest_first: _Found) -> Iterator[EventFrame]:
         """The oldest event first. Small ones are encoded; large ones will be, in a thread."""
-        while newest_first:
-            each = newest_first.pop()
+        while newest_first.resources:
+            each = EventFrame("MODIFIED", newest_first.resources.pop(), newest_first.types.pop())
             if each.size < LARGE_BYTES:
                 each.lines(is_admin=self._caller.is_admin, claims=self._claims)
             yield each

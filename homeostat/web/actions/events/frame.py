@@ -1,4 +1,4 @@
-"""The event of a change to a resource, framed as a server-sent event. Pure.
+"""The event of a change to a resource, framed as a server-sent event.
 
     event: CREATED
     data: {"event_type": "CREATED", "resource_id": 1, ...}
@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from homeostat.edge.stream import frame
 from homeostat.objects.json import JsonObject, encode
 from homeostat.web.actions.bodies import resource_body, spec_hash
 from homeostat.web.actions.index.changes import IndexedResource
@@ -30,11 +31,12 @@ LARGE_BYTES: Final = 16 * 1024
 class EventFrame:
     """One event. It is encoded once for administrators and once for all other callers."""
 
-    __slots__ = ("_lines", "event_type", "indexed", "resource_type")
+    __slots__ = ("_chunks", "_lines", "event_type", "indexed", "resource_type")
 
     def __init__(self, event_type: EventType, indexed: IndexedResource, resource_type: TypeEntry) -> None:
         self.event_type, self.indexed, self.resource_type = event_type, indexed, resource_type
         self._lines: dict[bool, bytes] = {}
+        self._chunks: dict[bool, tuple[str, bytes]] = {}
 
     @property
     def number(self) -> int:
@@ -57,6 +59,16 @@ class EventFrame:
             body = self._body(is_admin=is_admin, claims=claims)
             self._lines[is_admin] = b"event: %b\ndata: %b\n" % (self.event_type.encode(), encode(body))
         return self._lines[is_admin]
+
+    def chunk(self, position: str, *, is_admin: bool, claims: Mapping[str, str]) -> bytes:
+        """The event with its `id`, if there is one, as a chunk. Followers that came as far get the same bytes."""
+        known = self._chunks.get(is_admin)
+        if known is not None and known[0] == position:
+            return known[1]
+        end = b"id: %b\n\n" % position.encode() if position else b"\n"
+        chunk = frame(self.lines(is_admin=is_admin, claims=claims) + end)
+        self._chunks[is_admin] = (position, chunk)
+        return chunk
 
     def _body(self, *, is_admin: bool, claims: Mapping[str, str]) -> JsonObject:
         name, version = self.type_key
