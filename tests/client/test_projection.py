@@ -273,7 +273,7 @@ async def test_errors_are_of_the_shared_tree(client: Client) -> None:
     assert caught.value.causes[0].field == "metadata.name"
 
 
-async def test_an_object_that_does_not_fit_is_reported_with_its_field(
+async def test_an_object_that_is_unreadable_is_reported_with_its_field(
     client: Client, maps: Projection[Map], home: str
 ) -> None:
     made = await maps.create(Map(Metadata("a"), {"x": "1"}), home)

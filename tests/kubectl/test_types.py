@@ -46,7 +46,7 @@ def test_a_type_in_use_is_not_deleted(kubectl: Kubectl, declared: str) -> None:
 
 
 @pytest.mark.parametrize("how", [(), ("--server-side",)], ids=["client-side", "server-side"])
-def test_a_schema_that_does_not_fit_is_refused_and_may_be_forced(
+def test_a_schema_that_does_not_match_is_refused_and_may_be_forced(
     kubectl: Kubectl, declared: str, how: tuple[str, ...]
 ) -> None:
     narrow = TYPE.format(name=declared, most=5)

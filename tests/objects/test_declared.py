@@ -36,7 +36,7 @@ def test_an_object_without_a_status_reads_as_the_defaults() -> None:
     assert decoded(b'{"metadata": {"name": "a"}}').read_status(Status) == Status()
 
 
-def test_a_status_that_does_not_fit_says_where() -> None:
+def test_a_status_that_is_unreadable_says_where() -> None:
     with pytest.raises(msgspec.ValidationError, match=r"\$\.seen"):
         decoded(b'{"metadata": {"name": "a"}, "status": {"seen": "x"}}').read_status(Status)
 

@@ -144,7 +144,7 @@ async def test_a_failure_to_acquire_the_lease_is_reported() -> None:
 
 
 @virtual_time
-async def test_who_cannot_see_does_not_stand_for_the_lead() -> None:
+async def test_a_process_that_cannot_see_does_not_join_leader_election() -> None:
     wire = full_wire()
     del wire.lists[NOTES]
     manager = Manager(Client(wire), leases="shop")

@@ -209,7 +209,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(ready: Cli) -> None:
         ready.here("delete", "greetings", each)
 
 
-def test_a_dry_run_fails_for_what_does_not_fit(ready: Cli, tmp_path: Path) -> None:
+def test_a_dry_run_fails_for_what_is_unreadable(ready: Cli, tmp_path: Path) -> None:
     picky = tmp_path / "picky.py"
     picky.write_text(GREETER.read_text().replace("    spec: GreetingSpec = GreetingSpec()", "    data: str"))
     greet(ready, "odd", "hello")
@@ -239,7 +239,7 @@ def test_leases_in_a_namespace_that_is_not_there_are_refused_at_the_start(ready:
     )
 
 
-def test_one_who_may_not_read_namespaces_stands_for_the_lead_anyway(ready: Cli, tmp_path: Path) -> None:
+def test_a_process_that_may_not_read_namespaces_joins_leader_election(ready: Cli, tmp_path: Path) -> None:
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "narrow"}
     rules = [{"apiGroups": ["example.test"], "resources": ["*"], "verbs": ["*"]}]
     kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "narrow"}}

@@ -226,7 +226,7 @@ def test_what_cannot_be_determined_now_is_unknown_and_may_change(config: Any, to
     assert (answer.plugin, answer.unknown, answer.may_change) == ("unsure", told, True)
 
 
-def test_a_type_that_changes_is_reported_with_the_resources_that_would_not_fit(untouched: Cli, shelf: Shelf) -> None:
+def test_a_type_that_changes_is_reported_with_the_resources_that_would_not_match(untouched: Cli, shelf: Shelf) -> None:
     kind = crate_type(shelf, description="Of wood.")
     done = planned(untouched, kind, options=("--detailed-exitcode",))
     assert done.code == 4

@@ -78,7 +78,7 @@ def test_a_failure_ends_the_wait_with_its_message(typed: Cli, shelf: Shelf) -> N
     assert typed.here("resource", "list", "--phase", "ready").err == "No resources found in namespace default.\n"
 
 
-def test_a_wait_ends_in_time_and_says_how_things_stand(typed: Cli, shelf: Shelf) -> None:
+def test_a_wait_ends_in_time_and_reports_the_state(typed: Cli, shelf: Shelf) -> None:
     shelf.slow_s = 2.0
     done = applied(typed, crate("one"), options=("--wait", "--timeout", "1"))
     assert done.code == 1
@@ -112,7 +112,7 @@ def test_a_paused_resource_is_not_waited_for(typed: Cli, shelf: Shelf) -> None:
     ],
     ids=["range", "type", "kind", "unknown field", "other"],
 )
-def test_what_does_not_fit_is_refused(typed: Cli, shelf: Shelf, obj: Any, told: str) -> None:
+def test_what_does_not_match_is_refused(typed: Cli, shelf: Shelf, obj: Any, told: str) -> None:
     done = applied(typed, obj)
     assert done.code == 1
     assert told in done.err

@@ -192,7 +192,7 @@ def test_urls_that_are_refused(url: str, told: str) -> None:
         (Remote("git@host:x", SshKey("k", "h"), proxy="http://proxy"), "proxies are for http"),
     ],
 )
-def test_credentials_that_do_not_fit_are_refused(remote: Remote, told: str) -> None:
+def test_credentials_that_do_not_match_are_refused(remote: Remote, told: str) -> None:
     with pytest.raises(GitAddressError, match=told):
         check_remote(remote)
 

@@ -33,7 +33,7 @@ def test_it_opens_after_failures_in_a_row_and_for_that_host_alone() -> None:
     assert (breaker.admit("a", 110.0), breaker.admit("b", 110.0)) == (20.0, 0.0)
 
 
-def test_a_host_that_was_heard_of_is_probed_once_before_its_time() -> None:
+def test_a_host_that_answered_elsewhere_is_probed_once_early() -> None:
     breaker = opened()
     breaker.half_open("a", 101.0)
     breaker.half_open("b", 101.0)

@@ -85,7 +85,7 @@ GROUPS = {
     ),
     "16 pages and manifests": (
         (f"{HERE}/test_live_metrics.py", "test_its_health_pages_answer_probes"),
-        ("web/admission/test_webhook.py", "test_pages_say_how_it_is"),
+        ("web/admission/test_webhook.py", "test_pages_report_health_and_readiness"),
         (DEPLOY, "test_every_document_parses"),
         (DEPLOY, "test_every_document_is_accepted_by_a_server"),
         (DEPLOY, "test_an_operator_alone_has_an_account_a_role_of_seven_rules_and_a_binding"),

@@ -52,7 +52,7 @@ def names(writer: CacheWriter[Pod]) -> list[str]:
     return [each.name for each in writer.cache.unreadable]
 
 
-def test_to_ask_for_what_does_not_fit_is_an_error_and_lists_leave_it_out() -> None:
+def test_to_ask_for_what_is_unreadable_is_an_error_and_lists_leave_it_out() -> None:
     writer = pod_cache()
     listed(writer, [pod("web", 1)], [unreadable("db", 2)], 3)
     with pytest.raises(UnreadableError, match=r'"shop/db" does not match .*: odd; correct the object'):
@@ -98,7 +98,7 @@ def test_who_asks_too_late_to_be_called_is_called_at_once() -> None:
     assert told == ["changed"]
 
 
-def test_an_old_version_of_what_does_not_fit_changes_nothing() -> None:
+def test_an_old_version_of_what_is_unreadable_changes_nothing() -> None:
     writer = pod_cache()
     listed(writer, [pod("web", 5)], [], 7)
     for odd in (unreadable("web", 4), unreadable("gone", 6)):
@@ -141,7 +141,7 @@ def test_a_list_that_is_compared_mends_only_what_no_event_has_changed_since() ->
     assert {each.name: each.reason for each in writer.cache.unreadable} == {"turned": "odd", "since": "odder"}
 
 
-async def test_a_deletion_of_what_does_not_fit_is_waited_for() -> None:
+async def test_a_deletion_of_what_is_unreadable_is_waited_for() -> None:
     writer = pod_cache()
     listed(writer, [], [unreadable("db", 2)], 3)
     writer.cache.deleted("shop", "db", Deletion("u-1", known=3))
@@ -153,7 +153,7 @@ async def test_a_deletion_of_what_does_not_fit_is_waited_for() -> None:
         await waiting
 
 
-def test_a_deleted_object_that_does_not_fit_is_reported_as_a_list_reports_it() -> None:
+def test_a_deleted_object_that_is_unreadable_is_reported_as_a_list_reports_it() -> None:
     odd: JsonObject = {"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "4"}, "node": 1}
     pods = Projection(Pod)
     told = "Expected `str`, got `int` - at `$.node`"
@@ -242,7 +242,7 @@ async def run(shop: Shop, operator: Confident, tasks: asyncio.TaskGroup) -> asyn
 
 
 @pytest.mark.parametrize("end", ["mended", "deleted"])
-async def test_an_object_of_somebody_else_that_does_not_fit_is_not_taken_over(
+async def test_an_object_of_somebody_else_that_is_unreadable_is_not_taken_over(
     shop: Shop, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The third retry comes later than the test waits for anything.
@@ -266,7 +266,7 @@ async def test_an_object_of_somebody_else_that_does_not_fit_is_not_taken_over(
         running.cancel()
 
 
-async def test_an_object_of_its_own_that_does_not_fit_says_so(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_object_of_its_own_that_is_unreadable_says_so(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     operator = Confident()
     await shop.client.create(shop.path(), widget("a", text="no"))
     with caplog.at_level(logging.ERROR, logger="homeostat.runtime"):
@@ -286,7 +286,7 @@ async def test_an_object_of_its_own_that_does_not_fit_says_so(shop: Shop, caplog
     assert [each.rpartition("/")[2] for each in told_of] == ["a", "b", "a"]
 
 
-async def test_an_object_that_does_not_fit_is_paused_like_any_other(shop: Shop) -> None:
+async def test_an_object_that_is_unreadable_is_paused_like_any_other(shop: Shop) -> None:
     odd = widget("a", text="no")
     odd["metadata"]["annotations"] = {PAUSE: "true"}
     await shop.client.create(shop.path(), odd)
@@ -298,7 +298,7 @@ async def test_an_object_that_does_not_fit_is_paused_like_any_other(shop: Shop) 
         running.cancel()
 
 
-async def test_an_object_that_does_not_fit_and_goes_is_forgotten(shop: Shop) -> None:
+async def test_an_object_that_is_unreadable_and_goes_is_forgotten(shop: Shop) -> None:
     operator = Confident(Options(has_status=False))
     await shop.client.create(shop.path(), widget("a", text="no"))
     async with asyncio.TaskGroup() as tasks:
@@ -312,7 +312,7 @@ async def test_an_object_that_does_not_fit_and_goes_is_forgotten(shop: Shop) -> 
         running.cancel()
 
 
-async def test_who_waits_for_what_does_not_fit_and_goes_is_forgotten(shop: Shop) -> None:
+async def test_who_waits_for_what_is_unreadable_and_goes_is_forgotten(shop: Shop) -> None:
     operator = Confident(Options(has_status=False))
     await shop.client.create(shop.notes, CONFIG_MAP.new("a"))
     await shop.client.create(shop.path(), widget("a"))
@@ -341,7 +341,7 @@ async def test_a_route_that_cannot_read_is_asked_again_and_ends_nothing(shop: Sh
         running.cancel()
 
 
-async def test_a_dry_run_reports_what_does_not_fit(shop: Shop) -> None:
+async def test_a_dry_run_reports_what_is_unreadable(shop: Shop) -> None:
     await shop.client.create(shop.path(), widget("a", text="no"))
     manager = shop.manager()
     manager.add("confident", Confident().register)

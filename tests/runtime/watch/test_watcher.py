@@ -380,7 +380,7 @@ async def test_a_busy_stream_is_not_taken_for_a_silent_one() -> None:
 
 
 @virtual_time
-async def test_an_object_that_does_not_fit_is_left_out_and_the_rest_continues() -> None:
+async def test_an_object_that_is_unreadable_is_left_out_and_the_rest_continues() -> None:
     unreadable = encode(
         {"type": "MODIFIED", "object": {"metadata": {"name": "web", "namespace": "shop", **_V9}, "node": 1}}
     )

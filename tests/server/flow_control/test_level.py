@@ -73,7 +73,7 @@ def test_a_level_borrows_what_another_lends_and_no_more_than_its_limit() -> None
     assert [levels["lender"].enter() for _ in range(3)] == [True, True, False]
 
 
-async def test_a_level_that_rejects_says_so_and_when_to_come_back() -> None:
+async def test_a_level_that_rejects_says_so_and_when_to_retry() -> None:
     level = divided(1, a=LevelSpec(shares=1)).levels["a"]
     assert level.enter()
     with pytest.raises(TooManyRequestsError, match=r'priority level "a" at once \(concurrency-limit\)') as refused:

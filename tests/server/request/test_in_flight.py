@@ -41,7 +41,7 @@ async def test_finished_calls_free_their_places() -> None:
     assert [lane.enter() for _ in range(3)] == [True, True, False]
 
 
-async def test_a_full_queue_refuses_and_says_when_to_come_back() -> None:
+async def test_a_full_queue_refuses_and_says_when_to_retry() -> None:
     lane, order = Lane("writes", 1, 2), list[str]()
     tasks = await begun(lane, order, "abcd")
     with pytest.raises(TooManyRequestsError, match="too many writes at once") as refused:

@@ -165,7 +165,7 @@ async def test_a_large_review_is_decoded_beside_the_event_loop(webhook: Webhook)
     assert turns.longest_s < LONGEST_TURN_S
 
 
-async def test_pages_say_how_it_is(webhook: Webhook) -> None:
+async def test_pages_report_health_and_readiness(webhook: Webhook) -> None:
     assert await webhook.page("/healthz") == (200, "OK")
     assert await webhook.page("/readyz") == (200, "READY")
     assert (await webhook.page("/other"))[0] == 404

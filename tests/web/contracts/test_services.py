@@ -28,7 +28,7 @@ async def api(plane: Plane) -> AsyncIterator[Api]:
         yield api
 
 
-async def test_a_server_says_how_it_is_and_what_it_has(api: Api) -> None:
+async def test_a_server_reports_its_health_and_its_sources(api: Api) -> None:
     assert (await api.get("/health")).body["status"] == "ok"
     assert (await api.get("/metrics")).body == {"serviceCount": 3, "sourceCount": 3}
     sources = (await api.get("/api/sources")).body

@@ -171,7 +171,7 @@ async def test_the_operator_calls_no_metadata_service(tmp_path: Path) -> None:
             await http.plan(Desk(http, config, tmp_path).job({"size": 1}))
 
 
-async def test_asked_to_come_back_later_it_does(shelf: tuple[Shelf, str], desk: Desk) -> None:
+async def test_a_retry_after_is_followed(shelf: tuple[Shelf, str], desk: Desk) -> None:
     shelf[0].refuses = web.Response(status=429, headers={"Retry-After": "17"})
     with pytest.raises(Wait) as wait:
         await plugin(desk).plan(desk.job({"size": 1}))

@@ -192,7 +192,7 @@ def live(name: str, **spec: Any) -> JsonObject:
     return {"metadata": {"name": name, "namespace": "default"}, "spec": spec, "status": {"phase": "wrong"}}
 
 
-def test_resources_that_a_changed_schema_does_not_fit_are_named() -> None:
+def test_resources_that_a_changed_schema_does_not_match_are_named() -> None:
     held = [live("one", engine="postgres"), live("two", engine="oracle"), live("three")]
     found = incompatible_resources(made(DATABASE), held)
     assert [each.name for each in found] == ["two", "three"]

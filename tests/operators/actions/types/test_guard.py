@@ -61,7 +61,7 @@ async def test_a_type_goes_when_its_resources_are_gone(client: Client) -> None:
     await eventually(lambda: is_gone(client, f"{TYPES}/shelf"))
 
 
-async def test_a_schema_that_resources_do_not_fit_is_refused_and_they_are_named(client: Client) -> None:
+async def test_a_schema_that_resources_do_not_match_is_refused_and_they_are_named(client: Client) -> None:
     await fill(client, 3, 9)
     with pytest.raises(
         InvalidError, match=r"spec\.schema: .*1 live resource does .* default/s9: spec\.size: .*isForced"
@@ -120,7 +120,7 @@ async def test_one_of_two_versions_goes_though_there_are_resources(client: Clien
     await client.delete(f"{TYPES}/shelf")
 
 
-async def test_a_version_whose_resources_do_not_fit_those_that_stay_is_not_deleted(client: Client) -> None:
+async def test_a_version_whose_resources_do_not_match_those_that_stay_is_not_deleted(client: Client) -> None:
     await declare(client, "shelf-v1beta1", version="v1beta1", schema=NARROW)
     await fill(client, 9)
     with pytest.raises(ConflictError, match=r"1 live resource does not match the schema: default/s9: spec\.size"):

@@ -138,7 +138,7 @@ async def test_a_version_that_was_stored_can_go(kit: Kit, goes: str, stays: str)
     await kit.ready(stays)
 
 
-async def test_what_does_not_fit_the_version_that_stays_is_named_and_kept(kit: Kit) -> None:
+async def test_what_does_not_match_the_version_that_stays_is_named_and_kept(kit: Kit) -> None:
     await kit.declare("v1")
     await kit.make("v1", "fits")
     await kit.declare("v2", schema={"properties": {"size": {"type": "integer"}, "name": {"type": "string"}}})

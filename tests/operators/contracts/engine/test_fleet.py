@@ -19,7 +19,7 @@ def _contract(name: str, *needs: tuple[str, str, bool]) -> Contract:
     return Contract(service=Service(name=name, version="1.0.0"), dependencies=dependencies)
 
 
-def test_every_dependency_that_does_not_fit_is_an_obstacle() -> None:
+def test_every_dependency_that_does_not_match_is_an_obstacle() -> None:
     contract = _contract(
         "mill", ("weir", "^1", True), ("gate", "^2", True), ("lock", "*", False), ("sluice", "1", True)
     )

@@ -149,7 +149,7 @@ TROUBLES = [
 
 
 @pytest.mark.parametrize(("value", "told"), TROUBLES)
-def test_what_does_not_fit_is_named_and_the_rest_is_checked(value: Any, told: str) -> None:
+def test_what_does_not_match_is_named_and_the_rest_is_checked(value: Any, told: str) -> None:
     result = report(ALL, value, pod_json(BARE))
     (problem,) = result.problems
     assert told in problem.message

@@ -118,7 +118,7 @@ async def test_a_change_replaces_what_is_given(api: Api, client: Client) -> None
     assert [each["id"] for each in (await api.get("/resource-types?status=beta")).body] == [1]
 
 
-async def test_a_schema_that_live_resources_do_not_fit_is_refused_unless_forced(api: Api) -> None:
+async def test_a_schema_that_live_resources_do_not_match_is_refused_unless_forced(api: Api) -> None:
     await api.made("/resource-types", NOTE_TYPE)
     await api.made("/resources", note("one"))
     wanted = {"schema": {"type": "object", "required": ["title"]}}
