@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 import asyncpg
 
+from homeostat.objects.time.backoff import Backoff
 from homeostat.store.base import StoreError, UnreachableError
 from homeostat.store.postgres.database import AWAY, Connection, Database
 
@@ -22,7 +23,7 @@ Prepare = Callable[[Connection], Awaitable[None]]
 
 PATIENCE_S: Final = 5.0
 """How long a read or a write waits for an unreachable database; then the request fails with 503."""
-_SHORTEST_S, _LONGEST_S = 0.02, 0.5
+_BACKOFF: Final = Backoff(first_s=0.02, cap_s=0.5, spread=0.5)
 _CLOSE_S = 2.0
 
 
@@ -44,7 +45,7 @@ class Link:
 
     async def run(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         """`UnreachableError` after `patience_s`; errors that are not an outage are raised unchanged."""
-        pause_s = _SHORTEST_S
+        failures = 0
         async with self._turn:
             while True:
                 try:
@@ -59,8 +60,8 @@ class Link:
                 else:
                     self._away_since = None
                     return result
-                await asyncio.sleep(pause_s * random.uniform(0.5, 1))  # noqa: S311
-                pause_s = min(pause_s * 2, _LONGEST_S)
+                failures += 1
+                await asyncio.sleep(_BACKOFF.delay_s(failures, random.random()))  # noqa: S311
 
     def drop(self) -> None:
         if self._connection is not None:
