@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -134,7 +134,7 @@ def register(setup: Setup) -> None:
     setup.run(close_clients)
 
 
-def _gone(change: Change[Any], forget: Any) -> None:
+def _gone(change: Change[Any], forget: Callable[[tuple[str, str]], None]) -> None:
     if change.new is None:
         forget((change.namespace, change.name))
 
