@@ -194,6 +194,7 @@ async def look_at_pages(session: aiohttp.ClientSession, admin: Caller, namespace
         "",
         "inputs",
         "inputs/none",
+        "runs",
         "images",
         f"images/{namespace}/none",
         "sync",
