@@ -92,6 +92,12 @@ def test_scaling_in_the_middle_of_a_rollout_is_in_proportion() -> None:
     assert found == {"new": 9, "old": 14}
 
 
+def test_halves_of_replicas_are_rounded_up() -> None:
+    sized: dict[str, Any] = {"annotations": {DESIRED: "6", MAX: "6"}}
+    new, old = replica_set("new", 1, **sized), replica_set("old", 5, **sized)
+    assert scale(deployment(3, strategy=rolling(0, 1)), new, [old]) == {"old": 2}
+
+
 def deciding(obj: Workload, *sets: Workload, has_old_pods: bool = False) -> Step:
     return decide(obj, sets, has_old_pods=has_old_pods, now=NOW)
 
@@ -122,6 +128,40 @@ def test_a_paused_deployment_is_scaled_and_not_rolled_out() -> None:
     step = deciding(deployment(5, image="nginx:2", paused=True), replica_set("old", 3))
     assert step.create is None
     assert step.scale == {"old": 5}
+
+
+def test_a_paused_deployment_without_pods_is_scaled_by_its_newest_replica_set() -> None:
+    first = replica_set("first", 0, image="nginx:0")
+    later = replica_set("a-later", 0)
+    later = msgspec.structs.replace(later, metadata=msgspec.structs.replace(later.metadata, creation_timestamp="2027"))
+    assert deciding(deployment(2, image="nginx:2", paused=True), first, later).scale == {"a-later": 2}
+
+
+def test_a_paused_deployment_says_so_and_no_more_of_its_progress() -> None:
+    done = complete(deployment(2, progressDeadlineSeconds=600, paused=True))
+    status = deciding(done, replica_set("one", 2)).status
+    assert status is not None
+    assert {each["type"]: each["reason"] for each in status["conditions"]} == {
+        "Progressing": "DeploymentPaused",
+        "Available": "MinimumReplicasAvailable",
+    }
+
+
+def test_a_replica_set_that_was_there_before_is_found() -> None:
+    counts = {"replicas": 2, "updatedReplicas": 2}
+    status = deciding(deployment(2, progressDeadlineSeconds=600, status=counts), replica_set("one", 2, 0)).status
+    assert status is not None
+    progressing = find(status["conditions"], "Progressing")
+    assert progressing is not None
+    assert progressing["message"] == 'Found new replica set "one"'
+
+
+def test_a_replica_set_notes_the_size_of_its_deployment_when_it_is_scaled() -> None:
+    noted = replica_set("one", 2, annotations={DESIRED: "2", MAX: "3"})
+    wider = deployment(2, strategy=rolling(3, 0), metadata={"annotations": {REVISION: "1"}})
+    assert not deciding(wider, noted).acts
+    larger = deployment(4, strategy=rolling(3, 0), metadata={"annotations": {REVISION: "1"}})
+    assert deciding(larger, noted).annotate == {"one": {DESIRED: "4", MAX: "7"}}
 
 
 def test_going_back_gives_the_old_replica_set_the_highest_revision() -> None:

@@ -70,25 +70,33 @@ def decide(deployment: Workload, sets: Sequence[Workload], *, has_old_pods: bool
 
 def _step(deployment: Workload, new: Workload | None, old: Sequence[Workload], *, has_old_pods: bool) -> Step:
     sets = [*old, *([new] if new else ())]
-    if deployment.spec.get("paused") or is_scaling(deployment, sets):
+    is_paused = deployment.spec.get("paused")
+    if is_paused or is_scaling(deployment, sets):
         scaling = scale(deployment, new, old)
-        if scaling or deployment.spec.get("paused"):
-            return Step(scale=scaling, delete=_surplus(deployment, new, old) if deployment.spec.get("paused") else ())
-    if new is not None:
-        changed = new_annotations(deployment, new, old)
-        revision = changed.get(REVISION) or str(revision_of(new))
-        shown = deployment.metadata.annotations.get(REVISION, "")
-        min_ready_s = (
-            {new.metadata.name: min_ready_of(deployment)} if min_ready_of(new) != min_ready_of(deployment) else {}
-        )
-        if changed or min_ready_s or shown != revision:
-            annotate = {new.metadata.name: changed} if changed else {}
-            return Step(annotate=annotate, min_ready_s=min_ready_s, revision=revision if shown != revision else "")
+        if scaling:
+            return Step(scale=scaling, delete=_surplus(deployment, new, old) if is_paused else ())
+    marking = _marking(deployment, new, old) if new is not None else Step()
+    if marking.acts:
+        return marking
+    if is_paused:
+        return Step(delete=_surplus(deployment, new, old))
     if strategy_of(deployment) == "Recreate":
         return _recreate(deployment, new, old, has_old_pods=has_old_pods)
     if new is None:
         return Step(create=_created(deployment, old, first_replicas(deployment, old)))
     return Step(scale=roll(deployment, new, old), delete=_surplus(deployment, new, old))
+
+
+def _marking(deployment: Workload, new: Workload, old: Sequence[Workload]) -> Step:
+    """What the new ReplicaSet and the Deployment are to say of the revision, and the annotations to copy."""
+    name, least_s = new.metadata.name, min_ready_of(deployment)
+    changed = new_annotations(deployment, new, old)
+    revision = changed.get(REVISION) or str(revision_of(new))
+    return Step(
+        annotate={name: changed} if changed else {},
+        min_ready_s={name: least_s} if min_ready_of(new) != least_s else {},
+        revision=revision if deployment.metadata.annotations.get(REVISION, "") != revision else "",
+    )
 
 
 def _recreate(deployment: Workload, new: Workload | None, old: Sequence[Workload], *, has_old_pods: bool) -> Step:
@@ -107,12 +115,13 @@ def _created(deployment: Workload, old: Sequence[Workload], replicas: int) -> Js
 
 
 def _sized(deployment: Workload, step: Step, sets: Sequence[Workload]) -> Step:
-    """Every active ReplicaSet notes the size of the Deployment, by which a later scaling is recognised."""
+    """A ReplicaSet that is scaled notes the size of the Deployment, by which a later scaling is recognised."""
+    scales_all = is_scaling(deployment, sets)
     wanted = size_annotations(replicas_of(deployment), replicas_of(deployment) + bounds_of(deployment)[0])
     annotate = {name: dict(each) for name, each in step.annotate.items()}
     for each in sets:
         name = each.metadata.name
-        if not (step.scale.get(name, replicas_of(each)) or replicas_of(each)):
+        if name not in step.scale and not (scales_all and replicas_of(each)):
             continue
         current = each.metadata.annotations
         changed = {key: value for key, value in wanted.items() if current.get(key) != value}
@@ -148,13 +157,15 @@ def _settled(
     deployment: Workload, sets: Sequence[Workload], now: datetime, *, created: JsonObject | None = None
 ) -> Step:
     new = new_set(deployment, sets)
-    noted = _noted(deployment, created, now)
+    noted = _noted(deployment, new, created, now)
     status, again_s = status_of(noted, new, sets, now)
     return Step(status=None if is_same_status(deployment.status, status) else status, again_s=again_s)
 
 
-def _noted(deployment: Workload, created: JsonObject | None, now: datetime) -> Workload:
-    """The Deployment with the condition Progressing for what happens now: paused, resumed, a new ReplicaSet."""
+def _noted(deployment: Workload, new: Workload | None, created: JsonObject | None, now: datetime) -> Workload:
+    """The Deployment with the condition Progressing for what happens now: paused, resumed, a new ReplicaSet or one that
+    was there before.
+    """
     if deployment.spec.get("progressDeadlineSeconds", _NO_DEADLINE) == _NO_DEADLINE:
         return deployment
     conditions: list[JsonObject] = list(deployment.status.get("conditions") or ())
@@ -168,6 +179,8 @@ def _noted(deployment: Workload, created: JsonObject | None, now: datetime) -> W
         words = ("Unknown", "DeploymentResumed", "Deployment is resumed")
     elif created is not None:
         words = ("True", "NewReplicaSetCreated", f'Created new replica set "{created["metadata"]["name"]}"')
+    elif new is not None and current is None:
+        words = ("True", "FoundNewReplicaSet", f'Found new replica set "{new.metadata.name}"')
     else:
         return deployment
     conditions = with_condition(conditions, "Progressing", *words, now=format_time(now), key="lastUpdateTime")

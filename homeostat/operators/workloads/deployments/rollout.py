@@ -104,7 +104,7 @@ def scale(deployment: Workload, new: Workload | None, old: Sequence[Workload]) -
     sets = [each for each in (*old, *([new] if new else ())) if replicas_of(each)]
     wanted = replicas_of(deployment)
     if len(sets) <= 1:
-        only = sets[0] if sets else new
+        only = sets[0] if sets else new or _newest(old)
         if only is None or replicas_of(only) == wanted:
             return {}
         return {only.metadata.name: wanted}
@@ -113,6 +113,10 @@ def scale(deployment: Workload, new: Workload | None, old: Sequence[Workload]) -
     if strategy_of(deployment) != "RollingUpdate":
         return {}
     return _in_proportion(deployment, sets)
+
+
+def _newest(sets: Sequence[Workload]) -> Workload | None:
+    return in_age_order(sets)[-1] if sets else None
 
 
 def _is_saturated(deployment: Workload, new: Workload) -> bool:
@@ -139,7 +143,8 @@ def _in_proportion(deployment: Workload, sets: Sequence[Workload]) -> Scaling:
             size = replicas_of(each)
             before = max(integer_of(each.metadata.annotations.get(MAX, "")) or 0, 0)
             former = before or sum(map(replicas_of, sets)) or 1
-            share = round(size * most / former) - size
+            # Halves are rounded up, where Python would take the even number.
+            share = (2 * size * most + former) // (2 * former) - size
             rest = to_add - added
             share = max(min(share, rest), 0) if is_up else min(max(share, rest), 0)
         added += share

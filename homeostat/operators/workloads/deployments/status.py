@@ -54,7 +54,9 @@ def is_complete(deployment: Workload, status: JsonObject) -> bool:
 def status_of(
     deployment: Workload, new: Workload | None, sets: Sequence[Workload], now: datetime
 ) -> tuple[JsonObject, float | None]:
-    """The status, and in how many seconds the progress deadline may be exceeded."""
+    """The status, and in how many seconds the progress deadline may be exceeded. While a Deployment is paused, its
+    progress is not judged.
+    """
     status = counts_of(deployment, new, sets)
     conditions: list[JsonObject] = list(deployment.status.get("conditions") or ())
     moment = format_time(now)
@@ -64,8 +66,11 @@ def status_of(
     else:
         words = ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
     conditions = with_condition(conditions, "Available", *words, now=moment, key=_UPDATED)
+    if deployment.spec.get("paused") or deployment.metadata.is_terminating:
+        status["conditions"] = conditions
+        return status, None
     conditions, again_s = _progressing(deployment, new, status, conditions, now)
-    failure = next((found for each in sets if (found := _failure(each)) is not None), None)
+    failure = next((found for each in (*filter(None, (new,)), *sets) if (found := _failure(each)) is not None), None)
     conditions = without_condition(conditions, "ReplicaFailure")
     if failure is not None:
         former = find(deployment.status.get("conditions") or (), "ReplicaFailure")
@@ -98,7 +103,7 @@ def _progressing(
         return with_condition(conditions, "Progressing", *words, now=moment, key=_UPDATED), None
     if _has_progressed(deployment.status, status):
         return _updated(conditions, current, f"{title} is progressing.", moment), deadline_s + 1.0
-    left_s = _time_left(deployment, current, deadline_s, now)
+    left_s = _time_left(current, deadline_s, now)
     if left_s is not None and left_s <= 0:
         words = ("False", _TIMED_OUT, f"{title} has timed out progressing.")
         return with_condition(conditions, "Progressing", *words, now=moment, key=_UPDATED), None
@@ -132,9 +137,9 @@ def _has_progressed(old: JsonObject, new: JsonObject) -> bool:
     )
 
 
-def _time_left(deployment: Workload, current: JsonObject | None, deadline_s: int, now: datetime) -> float | None:
-    """None if there is no deadline now: the Deployment is paused, or has ended in one way or the other."""
-    if current is None or deployment.spec.get("paused") or current.get("reason") in {_FINISHED, _TIMED_OUT}:
+def _time_left(current: JsonObject | None, deadline_s: int, now: datetime) -> float | None:
+    """None if there is no deadline now: the rollout has ended in one way or the other."""
+    if current is None or current.get("reason") in {_FINISHED, _TIMED_OUT}:
         return None
     elapsed_s = (now - time_of(current.get(_UPDATED) or "", now)).total_seconds()
     return deadline_s - elapsed_s
