@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import JsonObject
+from homeostat.objects.kind import POD, STATEFUL_SET
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.services.decide import Slice
 from homeostat.operators.workloads.services.decide import decide as decide_slices
 from homeostat.operators.workloads.statefulsets.decide import HASH, Decision, claims_for, decide, pod_additions
+from homeostat.operators.workloads.statefulsets.retention import owner_changes
 from tests.operators.workloads.objects import NOW, TEMPLATE, pod, workload
 
 
@@ -72,6 +75,52 @@ def test_the_current_revision_follows_when_all_pods_are_updated() -> None:
     half = deciding(stateful(), member(0, "old"), member(1), member(2), current="old")
     assert half.status is not None
     assert (half.status["currentRevision"], half.status["updatedReplicas"]) == ("old", 2)
+
+
+def test_a_set_returns_to_its_current_revision() -> None:
+    """As after an update that was taken back half-way."""
+    pods = [member(0), member(1), member(2, "broken", ready=False)]
+    assert steps(deciding(stateful(**PARALLEL), *pods)) == ([], ["db-2"])
+    assert steps(deciding(stateful(), *pods[:2], member(2, "broken"))) == ([], ["db-2"])
+
+
+def test_a_surplus_pod_waits_for_one_below_that_is_not_ready() -> None:
+    healthy, broken = [member(number) for number in range(4)], [member(number, ready=False) for number in range(4)]
+    assert steps(deciding(stateful(1), *healthy[:2], *broken[2:])) == ([], [])
+    assert steps(deciding(stateful(1), *healthy[:3], broken[3])) == ([], ["db-3"])
+    assert steps(deciding(stateful(1), *healthy[:2], broken[2], healthy[3])) == ([], ["db-3"])
+    assert steps(deciding(stateful(1, **PARALLEL), *healthy[:2], *broken[2:])) == ([], ["db-3", "db-2", "db-1"])
+
+
+def test_a_set_without_pods_has_the_revision_of_its_template_whatever_its_partition() -> None:
+    found = deciding(stateful(0, **PARTITION), current="old")
+    assert found.status is not None
+    assert found.status["currentRevision"] == "new"
+
+
+CLAIM_REFERENCES = [
+    ({}, False, [], []),
+    ({"whenDeleted": "Delete"}, False, [], ["StatefulSet"]),
+    ({"whenScaled": "Delete"}, True, [], ["Pod"]),
+    ({"whenScaled": "Delete", "whenDeleted": "Delete"}, True, ["StatefulSet"], ["Pod"]),
+    ({"whenDeleted": "Delete"}, False, ["Keeper"], ["Keeper"]),
+    ({"whenDeleted": "Delete"}, False, ["former StatefulSet"], ["former StatefulSet"]),
+]
+
+
+@pytest.mark.parametrize(("policy", "is_condemned", "given", "expected"), CLAIM_REFERENCES)
+def test_the_owners_of_a_claim(policy: JsonObject, is_condemned: bool, given: list[str], expected: list[str]) -> None:
+    """One that somebody else controls, or a former set, is left to that."""
+    obj, of = stateful(persistentVolumeClaimRetentionPolicy=policy), member(0)
+    known: JsonObject = {
+        "StatefulSet": owner_reference(STATEFUL_SET, obj.metadata),
+        "Pod": owner_reference(POD, of.metadata),
+        "Keeper": {"apiVersion": "v1", "kind": "Keeper", "name": "k", "uid": "k", "controller": True},
+        "former StatefulSet": {**owner_reference(STATEFUL_SET, obj.metadata), "uid": "former"},
+    }
+    claim = workload("data-db-0", metadata={"ownerReferences": [known[each] for each in given]})
+    found = owner_changes(obj, of, claim, is_condemned=is_condemned)
+    assert found == (None if given == expected else [known[each] for each in expected])
 
 
 def test_a_pod_of_a_stateful_set_has_its_name_and_its_claims() -> None:

@@ -7,10 +7,10 @@ from typing import Final
 
 from homeostat.objects.errors import AlreadyExistsError, ApiError
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import STATEFUL_SET
+from homeostat.objects.kind import POD, STATEFUL_SET
 from homeostat.objects.selectors import selector_of, selects
-from homeostat.operators.workloads.api import CLAIM, Pod, Workload
-from homeostat.operators.workloads.creation import Creation
+from homeostat.operators.workloads.api import CLAIM, Meta, Pod, Workload
+from homeostat.operators.workloads.creation import OF_STATEFUL_SETS, Creation
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
 from homeostat.operators.workloads.reconciler import Key, Reconciler
@@ -25,7 +25,7 @@ from homeostat.operators.workloads.statefulsets.decide import (
     ordinals_of,
     pod_additions,
 )
-from homeostat.operators.workloads.statefulsets.retention import claim_names, owner_changes
+from homeostat.operators.workloads.statefulsets.retention import claim_names, is_stale, owner_changes
 from homeostat.operators.workloads.status import status_patch
 from homeostat.operators.workloads.template import pod_from
 from homeostat.runtime.cache.informer import Informer
@@ -75,6 +75,7 @@ class StatefulSets:
         update = (await self._revisions.current(STATEFUL_SET, workload, used)).name
         decision = decide(workload, pods, current=former or update, update=update, now=datetime.now(UTC))
         if not workload.metadata.is_terminating:
+            await self._create_missing_claims(workload, pods)
             await self._own_claims(workload, pods)
         if decision.delete:
             await self._creation.delete(workload.metadata, decision.delete)
@@ -98,7 +99,7 @@ class StatefulSets:
             return
         for pod in pods:
             is_condemned = ordinal_of(workload, pod) not in ordinals_of(workload)
-            for name in claim_names(workload, pod):
+            for name in claim_names(workload, pod.metadata.name):
                 claim = self._claims.get(pod.metadata.namespace, name)
                 if claim is None or claim.metadata.is_terminating:
                     continue
@@ -108,10 +109,48 @@ class StatefulSets:
                     await self._client.merge(CLAIM.path(*claim.key), {"metadata": metadata})
 
     async def _create(self, workload: Workload, wanted: tuple[Create, ...], update: str) -> str:
+        """A Pod waits for the end of a claim that is being deleted, and so do those that come after it."""
+        pods: list[JsonObject] = []
+        failure = ""
         for each in wanted:
-            for claim in claims_for(workload, each.ordinal):
-                await self._create_claim(workload, claim, f"{workload.metadata.name}-{each.ordinal}")
-        return await self._creation.create(workload.metadata, [self._pod(workload, each, update) for each in wanted])
+            pod = f"{workload.metadata.name}-{each.ordinal}"
+            failure = self._obstacle(workload, pod)
+            if failure:
+                break
+            await self._create_claims(workload, each.ordinal)
+            pods.append(self._pod(workload, each, update))
+        return await self._creation.create(workload.metadata, pods) or failure
+
+    def _obstacle(self, workload: Workload, pod: str) -> str:
+        """Why the Pod cannot have its claims yet; empty if it can."""
+        to_come = Meta(pod, workload.metadata.namespace)
+        for name in claim_names(workload, pod):
+            claim = self._claims.get(workload.metadata.namespace, name)
+            if claim is None:
+                continue
+            if claim.metadata.is_terminating:
+                error = f"pvc {name} is being deleted"
+                message = OF_STATEFUL_SETS.failed.format(pod=pod, owner=workload.metadata.name, error=error)
+                self._events.record(
+                    STATEFUL_SET, workload.metadata, "FailedCreate", message, by=COMPONENT, type_="Warning"
+                )
+                return error
+            if is_stale(claim, to_come, POD):
+                return f"pvc {name} belongs to a former Pod"
+        return ""
+
+    async def _create_missing_claims(self, workload: Workload, pods: list[Pod]) -> None:
+        """Of Pods that wait for a claim that was deleted meanwhile."""
+        for pod in pods:
+            if pod.status.phase != "Pending" or pod.metadata.is_terminating:
+                continue
+            claims = (self._claims.get(*pod.key[:1], name) for name in claim_names(workload, pod.metadata.name))
+            if None in claims:
+                await self._create_claims(workload, ordinal_of(workload, pod) or 0)
+
+    async def _create_claims(self, workload: Workload, ordinal: int) -> None:
+        for claim in claims_for(workload, ordinal):
+            await self._create_claim(workload, claim, f"{workload.metadata.name}-{ordinal}")
 
     async def _create_claim(self, workload: Workload, claim: JsonObject, pod: str) -> None:
         try:

@@ -80,6 +80,11 @@ class _Facts:
         """Runs, is available and does not end: the next one may follow."""
         return pod is not None and pod.is_active and self.is_available(pod)
 
+    def is_blocked(self, pod: Pod) -> bool:
+        """Whether a surplus Pod that is not settled has to wait for one with a lower ordinal that is not either."""
+        lowest = next((each for each in reversed(self.condemned) if not self.is_settled(each)), pod)
+        return not self.is_settled(pod) and pod is not lowest
+
     def revision_for(self, number: int) -> str:
         """Of a new Pod: the old revision below the partition, the new one otherwise."""
         if self.current == self.update:
@@ -105,6 +110,8 @@ def _next(facts: _Facts) -> tuple[tuple[Create, ...], tuple[Pod, ...]]:
         if is_enough or (not facts.is_parallel and not facts.is_settled(pod)):
             return tuple(create), tuple(delete)
     for pod in facts.condemned:
+        if not facts.is_parallel and facts.is_blocked(pod):
+            return tuple(create), tuple(delete)
         if not pod.metadata.is_terminating:
             delete.append(pod)
         if not facts.is_parallel or len(create) + len(delete) >= MOST_AT_ONCE:
@@ -116,7 +123,7 @@ def _next(facts: _Facts) -> tuple[tuple[Create, ...], tuple[Pod, ...]]:
 
 def _outdated(facts: _Facts) -> list[Pod]:
     """The highest Pod of an old revision, one at a time."""
-    if facts.is_on_delete or facts.current == facts.update:
+    if facts.is_on_delete:
         return []
     for number in reversed(facts.ordinals):
         pod = facts.replicas.get(number)
@@ -130,20 +137,17 @@ def _outdated(facts: _Facts) -> list[Pod]:
 
 
 def _status(facts: _Facts) -> JsonObject:
-    pods = [each for each in facts.pods if not each.is_finished]
+    pods = facts.pods
     live = [each for each in pods if not each.metadata.is_terminating]
+    ready = sum(1 for each in pods if each.is_ready)
     updated = sum(1 for each in live if facts.is_updated(each))
-    is_over = (
-        not facts.is_on_delete
-        and not facts.partition
-        and updated == facts.wanted == len(live)
-        and all(facts.is_available(each) for each in live)
-    )
+    # A partition does not matter: all Pods may be new ones all the same, or there may be none.
+    is_over = not facts.is_on_delete and updated == ready == len(pods) == facts.wanted
     current = facts.update if is_over else facts.current
     status: JsonObject = {
         "observedGeneration": facts.workload.metadata.generation,
         "replicas": len(pods),
-        "readyReplicas": sum(1 for each in pods if each.is_ready),
+        "readyReplicas": ready,
         "availableReplicas": sum(1 for each in pods if facts.is_available(each)),
         "currentReplicas": sum(1 for each in live if each.metadata.labels.get(HASH) == current),
         "updatedReplicas": updated,
