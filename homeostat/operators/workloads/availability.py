@@ -53,24 +53,34 @@ def age_s(pod: Pod, now: datetime) -> float:
     return (now - time_of(pod.metadata.creation_timestamp, now)).total_seconds()
 
 
-def in_deletion_order(pods: Sequence[Pod]) -> list[Pod]:
-    """Those that are least missed first: without a Node, not ready, cheap, crowded, new."""
-    crowd = Counter(each.spec.node_name for each in pods)
+def in_deletion_order(pods: Sequence[Pod], related: Iterable[Pod] = ()) -> list[Pod]:
+    """Those that are least missed first: without a Node, not ready, cheap, crowded, new. `related` are further Pods of
+    the same workload, which crowd Nodes, too.
+    """
+    crowd = Counter(each.spec.node_name for each in (*pods, *related))
 
     def rank(pod: Pod) -> tuple[object, ...]:
-        ready = pod.condition("Ready")
-        return (
-            bool(pod.spec.node_name),
-            _PHASES.get(pod.status.phase, 1),
-            pod.is_ready,
-            _cost(pod),
-            -crowd[pod.spec.node_name],
-            _Descending(ready.last_transition_time if ready is not None and pod.is_ready else ""),
-            -pod.restarts,
-            _Descending(pod.metadata.creation_timestamp),
-        )
+        return (*_stage(pod), _cost(pod), -crowd[pod.spec.node_name], *_age(pod))
 
     return sorted(pods, key=rank)
+
+
+def youngest_first(pods: Iterable[Pod]) -> list[Pod]:
+    """The same without costs and crowds, as Jobs delete their Pods."""
+    return sorted(pods, key=lambda each: (*_stage(each), *_age(each)))
+
+
+def _stage(pod: Pod) -> tuple[object, ...]:
+    return bool(pod.spec.node_name), _PHASES.get(pod.status.phase, 1), pod.is_ready
+
+
+def _age(pod: Pod) -> tuple[object, ...]:
+    ready = pod.condition("Ready")
+    return (
+        _Descending(ready.last_transition_time if ready is not None and pod.is_ready else ""),
+        -pod.restarts,
+        _Descending(pod.metadata.creation_timestamp),
+    )
 
 
 class _Descending(str):

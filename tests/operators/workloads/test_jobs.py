@@ -10,7 +10,7 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import Pod, Workload
-from homeostat.operators.workloads.cronjobs.decide import CronError, times
+from homeostat.operators.workloads.cronjobs.decide import SCHEDULED, CronError, Times, times
 from homeostat.operators.workloads.cronjobs.decide import Decision as CronDecision
 from homeostat.operators.workloads.cronjobs.decide import decide as decide_cron
 from homeostat.operators.workloads.jobs.counts import FAILURES, INDEX, Deleted
@@ -82,12 +82,14 @@ def test_a_job_fails_at_its_limits() -> None:
 
 def test_a_job_has_failed_when_its_last_pod_is_gone() -> None:
     first = decide(job(activeDeadlineSeconds=60), [pod("a")], now=NOW)
+    assert first.status is not None
+    assert first.status["failed"] == 1, "a Pod that runs when its Job fails has failed"
     leaving = pod("a", metadata={"deletionTimestamp": THEN})
     waiting = job(activeDeadlineSeconds=60, status=first.status)
     second = decide(waiting, [leaving], tally=first.tally, now=NOW)
     assert second.status is not None
     assert reasons(second) == {"FailureTarget": "DeadlineExceeded"}
-    assert second.status["terminating"] == 1
+    assert (second.status["terminating"], second.status["failed"]) == (1, 1)
     last = decide(job(status=second.status), [], tally=second.tally, now=NOW)
     assert reasons(last) == {"FailureTarget": "DeadlineExceeded", "Failed": "DeadlineExceeded"}
     assert last.events == (("DeadlineExceeded", "Job was active longer than specified deadline"),)
@@ -106,7 +108,7 @@ def exited(name: str, code: int, index: int | None = None, failures: int = 0, **
     )
 
 
-RULES = [
+RULES: list[JsonObject] = [
     {"action": "FailJob", "onExitCodes": {"containerName": "web", "operator": "In", "values": [42]}},
     {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
     {"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": [1, 42]}},
@@ -186,9 +188,9 @@ def test_deleted_pods_count_for_the_limit_of_their_index() -> None:
     wanted = job(completionMode="Indexed", completions=1, parallelism=1, backoffLimitPerIndex=1)
     first, second = indexed("a", 0), indexed("b", 1)
     found = decide(wanted, [], deleted=Deleted((first,), frozenset({first.metadata.uid})), now=NOW)
-    assert (found.create, found.failures) == ((0,), {0: 1})
-    # Nothing happened meanwhile, and its replacement is not there yet.
-    again = decide(wanted, [], tally=found.tally, now=NOW)
+    assert (found.create, found.failures) == ((), {0: 1})
+    # Its replacement comes after the back-off.
+    again = decide(wanted, [], tally=found.tally, now=NOW + timedelta(seconds=10))
     assert (again.create, again.failures) == ((0,), {0: 1})
     deleted = Deleted((second,), frozenset({second.metadata.uid}))
     last = decide(wanted, [], tally=again.tally, deleted=deleted, now=NOW)
@@ -238,10 +240,62 @@ def test_a_new_pod_waits_after_a_failed_one() -> None:
     assert decide(job(completions=1), [failed], now=NOW + timedelta(seconds=6)).create
 
 
+def test_a_success_ends_the_delay_after_failures() -> None:
+    def at(moment: str, name: str, phase: str) -> Pod:
+        return pod(name, phase=phase, ready=False, since=f"2026-11-17T11:{moment}Z")
+
+    first = decide(job(completions=5), [at("59:58", "a", "Failed")], now=NOW)
+    assert not first.create
+    both = [at("59:58", "a", "Failed"), at("59:59", "b", "Succeeded")]
+    assert decide(job(completions=5), both, tally=first.tally, now=NOW).create
+    again = decide(job(completions=5), [*both, at("59:59", "c", "Failed")], tally=first.tally, now=NOW)
+    assert again.create, "it did not fail after the success"
+
+
+def test_pods_whose_failure_is_ignored_are_replaced_with_a_delay() -> None:
+    ignoring = job(podFailurePolicy={"rules": [{**RULES[0], "action": "Ignore"}]}, backoffLimit=0)
+    found = decide(ignoring, [exited("a", 42)], now=datetime.fromisoformat(THEN))
+    assert found.tally is not None
+    assert (found.create, found.tally.failed) == ((), 0)
+    later = decide(ignoring, [exited("a", 42)], tally=found.tally, now=NOW)
+    assert len(later.create) == 2
+
+
+def test_an_index_that_failed_does_not_delay_others() -> None:
+    limits = {"backoffLimitPerIndex": 3, "backoffLimit": 2**31 - 1}
+    wanted = job(completionMode="Indexed", completions=3, parallelism=2, **limits)
+    failed = exited("a", 1, 0)
+    first = decide(wanted, [failed], now=datetime.fromisoformat(THEN))
+    assert first.create == (1,)
+    assert first.status is not None
+    running_one = pod("b", metadata={"annotations": {INDEX: "1"}})
+    waiting = decide(wanted, [failed, running_one], tally=first.tally, now=datetime.fromisoformat(THEN))
+    assert not waiting.create
+    assert waiting.again_s == pytest.approx(10.05)
+    assert decide(wanted, [failed, running_one], tally=waiting.tally, now=NOW).create == (0,)
+
+
+def test_an_indexed_job_that_shrinks_loses_its_last_indexes() -> None:
+    def at(index: str, since: str = THEN) -> Pod:
+        return pod(f"p-{index}-{since}", since=since, metadata={"annotations": {INDEX: index}})
+
+    def deleted(parallelism: int, *pods: Pod) -> list[str]:
+        wanted = job(completionMode="Indexed", completions=2, parallelism=parallelism)
+        return [each.metadata.annotations[INDEX] for each in decide(wanted, pods, now=NOW).delete]
+
+    assert sorted(deleted(2, at("3"), at("1"), at("2"), at("0"))) == ["2", "3"]
+    assert deleted(1, at("0"), at("1", since="2026-11-17T11:59:30Z")) == ["1"], "the youngest"
+    twice = decide(job(completionMode="Indexed", completions=2), [at("0"), at("0", since=format_time(NOW))], now=NOW)
+    assert [each.metadata.name for each in twice.delete] == [f"p-0-{format_time(NOW)}"]
+    assert not twice.create
+
+
 def test_a_suspended_job_deletes_its_pods_and_a_resumed_one_starts_again() -> None:
     found = decide(job(suspend=True), [pod("a")], now=NOW)
     assert len(found.delete) == 1
     assert reasons(found) == {"Suspended": "JobSuspended"}
+    assert found.status is not None
+    assert "startTime" not in found.status, "it stays until the Job goes on"
     resumed = decide(job(status=found.status), [], now=NOW)
     assert reasons(resumed) == {"Suspended": "JobResumed"}
     assert resumed.status is not None
@@ -285,8 +339,9 @@ def test_a_finished_pod_stays_counted_when_it_is_deleted() -> None:
     assert started_anew.status is None
 
 
-def cron(last: datetime | None = None, **spec: Any) -> Workload:
-    status = {"lastScheduleTime": format_time(last)} if last else {}
+def cron(last: datetime | None = None, *, active: tuple[str, ...] = (), **spec: Any) -> Workload:
+    status: JsonObject = {"lastScheduleTime": format_time(last)} if last else {}
+    status["active"] = [{"name": each, "uid": f"uid-{each}"} for each in active]
     created = {"creationTimestamp": "2026-11-17T11:30:00Z"}
     template = {"spec": {"template": TEMPLATE}}
     wanted = {"schedule": "*/10 * * * *", "jobTemplate": template, **spec}
@@ -326,9 +381,33 @@ def test_a_time_that_was_missed_by_more_than_the_deadline_is_skipped() -> None:
 def test_the_concurrency_policy_decides_what_happens_to_a_running_job(
     policy: str, creates: bool, deleted: tuple[str, ...]
 ) -> None:
-    found = deciding(cron(concurrencyPolicy=policy), running("old"))
+    found = deciding(cron(active=("old",), concurrencyPolicy=policy), running("old"))
     assert (found.create is not None) == creates
     assert found.delete == deleted
+
+
+def test_a_job_that_somebody_started_does_not_block_a_cron_job() -> None:
+    """As by `kubectl create job --from`."""
+    found = deciding(cron(active=("gone", "done"), concurrencyPolicy="Forbid"), running("manual"), finished("done"))
+    assert found.create is not None
+    assert found.delete == ()
+    assert [each[1:] for each in found.events] == [
+        ("MissingJob", "Active job went missing: gone"),
+        ("SawCompletedJob", "Saw completed job: done, condition: Complete"),
+        ("UnexpectedJob", "Saw a job that the controller did not create or forgot: manual"),
+    ]
+    assert found.status is not None
+    assert found.status["active"] == []
+
+
+def test_the_scheduled_time_of_a_job_is_in_the_zone_of_its_cron_job() -> None:
+    def scheduled(**spec: Any) -> str:
+        created = deciding(cron(**spec)).create
+        assert created is not None
+        return str(created["metadata"]["annotations"][SCHEDULED])
+
+    assert scheduled(timeZone="Asia/Tokyo") == "2026-11-17T21:00:00+09:00"
+    assert scheduled(timeZone="Europe/London") == scheduled() == "2026-11-17T12:00:00Z"
 
 
 def test_the_oldest_jobs_beyond_the_limits_are_deleted() -> None:
@@ -347,9 +426,11 @@ def test_a_suspended_cron_job_creates_nothing() -> None:
 
 
 def test_after_a_long_stop_the_last_time_counts() -> None:
-    due, following = times(cron(NOW - timedelta(days=30), schedule="* * * * *"), NOW + timedelta(seconds=1))
-    assert due == NOW
-    assert following == NOW + timedelta(minutes=1)
+    each_minute = cron(NOW - timedelta(days=30), schedule="* * * * *")
+    late = NOW + timedelta(seconds=1)
+    assert times(each_minute, late) == Times(NOW, NOW + timedelta(minutes=1), is_many=True)
+    assert [each[1] for each in deciding(each_minute, now=late).events] == ["TooManyMissedTimes"]
+    assert times(cron(NOW - timedelta(days=30), schedule="@every 1m"), late).is_many
 
 
 @pytest.mark.parametrize(
@@ -372,14 +453,14 @@ def test_every_schedule_that_the_server_accepts_is_kept(
         return None if seconds is None else NOW + timedelta(seconds=seconds)
 
     check_schedule(schedule)
-    assert times(cron(schedule=schedule), NOW + timedelta(seconds=1)) == (at(due_s), at(following_s))
+    assert times(cron(schedule=schedule), NOW + timedelta(seconds=1))[:2] == (at(due_s), at(following_s))
 
 
 def test_a_period_continues_from_its_last_time_and_keeps_to_the_deadline() -> None:
     last, late = NOW - timedelta(minutes=61), NOW + timedelta(seconds=1)
     assert times(cron(last, schedule="@every 1h"), late)[0] == last + timedelta(hours=1)
     strict = cron(last, schedule="@every 1h", startingDeadlineSeconds=30)
-    assert times(strict, late) == (None, last + timedelta(hours=2))
+    assert times(strict, late) == Times(None, last + timedelta(hours=2))
     assert times(cron(startingDeadlineSeconds=2**62), late)[0] == NOW
 
 

@@ -50,6 +50,14 @@ def test_the_pods_least_missed_are_deleted_first() -> None:
         assert deleted == order[: 6 - replicas]
 
 
+def test_pods_of_other_sets_of_the_deployment_crowd_a_node() -> None:
+    mine = [pod("a"), pod("b", spec={"nodeName": "node-2"})]
+    others = [pod(f"new-{number}", spec={"nodeName": "node-2"}) for number in range(2)]
+    for related, expected in ((others, "b"), (mine[:1], "a")):
+        found = decide(replica_set(1), mine, related=related, now=NOW)
+        assert [each.metadata.name for each in found.delete] == [expected]
+
+
 def test_a_pod_is_available_after_min_ready_seconds() -> None:
     found = deciding(2, [pod("a", since="2026-11-17T11:59:55Z"), pod("b")], minReadySeconds=10)
     assert found.status is not None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -25,6 +25,10 @@ MOST_MISSED: Final = 100
 _LONGEST_DEADLINE_S: Final = 10**9
 
 
+Event = tuple[str, str, str]
+"""Type, reason and message."""
+
+
 class CronError(ValueError):
     """The schedule or its time zone is invalid."""
 
@@ -35,69 +39,110 @@ class Decision(msgspec.Struct, frozen=True):
     """Names of Jobs."""
     status: JsonObject | None = None
     again_s: float | None = None
-    events: tuple[tuple[str, str, str], ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+class Times(NamedTuple):
+    due: datetime | None
+    """The last time that is due and has not been served."""
+    following: datetime | None
+    """None if there is none any more."""
+    is_many: bool = False
+    """Whether so many were missed that only the last one was looked for."""
 
 
 def decide(cron: Workload, jobs: Sequence[Workload], now: datetime) -> Decision:
-    """`CronError` for an invalid schedule. `jobs` are the owned ones."""
+    """`CronError` for an invalid schedule. `jobs` are the owned ones. Only those that the status names as active count
+    as started by the schedule; the controller adds each that it creates.
+    """
     if cron.metadata.is_terminating:
         return Decision()
-    active = [each for each in jobs if not finished_condition(each)]
+    active, events = _active(cron, jobs)
     history = _beyond_limits(cron, jobs)
     status = _status(cron, jobs, active)
     if cron.spec.get("suspend"):
-        return Decision(delete=history, status=_changed(cron, status))
-    due, next_due = times(cron, now)
-    again_s = None if next_due is None else (next_due - now).total_seconds() + 0.05
-    events: tuple[tuple[str, str, str], ...] = ()
-    create, delete = None, history
-    if due is not None:
-        policy = cron.spec.get("concurrencyPolicy") or "Allow"
-        if active and policy == "Forbid":
-            text = "Not starting job because prior execution is running and concurrency policy is Forbid"
-            events = (("Normal", "JobAlreadyActive", text),)
+        return Decision(delete=history, status=_changed(cron, status), events=events)
+    found = times(cron, now)
+    again_s = None if found.following is None else (found.following - now).total_seconds() + 0.05
+    if found.due is None:
+        return Decision(None, history, _changed(cron, status), again_s, events)
+    if found.is_many:
+        events = (*events, ("Warning", "TooManyMissedTimes", _TOO_MANY))
+    policy = cron.spec.get("concurrencyPolicy") or "Allow"
+    if active and policy == "Forbid":
+        return Decision(
+            None, history, _changed(cron, status), again_s, (*events, ("Normal", "JobAlreadyActive", _BUSY))
+        )
+    if policy == "Replace":
+        history = (*history, *(each["name"] for each in active))
+        status["active"] = []
+    status["lastScheduleTime"] = format_time(found.due)
+    return Decision(job_for(cron, found.due), history, _changed(cron, status), again_s, events)
+
+
+_BUSY: Final = "Not starting job because prior execution is running and concurrency policy is Forbid"
+_TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+
+
+def _active(cron: Workload, jobs: Sequence[Workload]) -> tuple[list[JsonObject], tuple[Event, ...]]:
+    """The references of the status to Jobs that still run, and what there is to say of all others."""
+    found: list[JsonObject] = []
+    events: list[Event] = []
+    by_uid = {each.metadata.uid: each for each in jobs}
+    for each in cron.status.get("active") or ():
+        job = by_uid.pop(each.get("uid") or "", None)
+        if job is None:
+            events.append(("Normal", "MissingJob", f"Active job went missing: {each.get('name')}"))
+        elif ended := finished_condition(job):
+            text = f"Saw completed job: {job.metadata.name}, condition: {ended}"
+            events.append(("Normal", "SawCompletedJob", text))
         else:
-            if policy == "Replace":
-                delete = (*history, *(each.metadata.name for each in active))
-            create = job_for(cron, due)
-            status["lastScheduleTime"] = format_time(due)
-    return Decision(create, delete, _changed(cron, status), again_s, events)
+            found.append(each)
+    for job in by_uid.values():
+        if not finished_condition(job):
+            text = f"Saw a job that the controller did not create or forgot: {job.metadata.name}"
+            events.append(("Warning", "UnexpectedJob", text))
+    return found, tuple(events)
 
 
 def _changed(cron: Workload, status: JsonObject) -> JsonObject | None:
     return None if is_same_status(cron.status, status) else status
 
 
-def times(cron: Workload, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """The last time that is due and has not been served, if any; and the next time, None if there is none."""
-    schedule, zone = (cron.spec.get("schedule") or "").strip(), cron.spec.get("timeZone") or "UTC"
+def times(cron: Workload, now: datetime) -> Times:
+    schedule, zone = (cron.spec.get("schedule") or "").strip(), _zone_of(cron)
     since = time_of(cron.status.get("lastScheduleTime") or cron.metadata.creation_timestamp, now)
     deadline_s = cron.spec.get("startingDeadlineSeconds")
     earliest = (
         since if deadline_s is None else max(since, now - timedelta(seconds=min(deadline_s, _LONGEST_DEADLINE_S)))
     )
     if schedule.startswith(EVERY):
-        due, following = _periodic(schedule, since, now)
-        return due if due is not None and due >= earliest else None, following
+        return _periodic(schedule, since, earliest, now)
     due = None
     for count, moment in enumerate(_moments(schedule, zone, earliest)):
         if moment > now:
-            return due, moment
+            return Times(due, moment)
         due = moment
         if count >= MOST_MISSED:
             # Too many missed times, as after a long stop: only the last one counts.
-            return _last_before(schedule, zone, now), next(_moments(schedule, zone, now), None)
-    return due, None
+            return Times(_last_before(schedule, zone, now), next(_moments(schedule, zone, now), None), is_many=True)
+    return Times(due, None)
 
 
-def _periodic(schedule: str, since: datetime, now: datetime) -> tuple[datetime | None, datetime]:
+def _zone_of(cron: Workload) -> str:
+    return cron.spec.get("timeZone") or "UTC"
+
+
+def _periodic(schedule: str, since: datetime, earliest: datetime, now: datetime) -> Times:
     """Whole seconds, and at least one."""
     try:
         step = timedelta(seconds=max(parse_duration(schedule.removeprefix(EVERY)) // 10**9, 1))
         passed = max((now - since) // step, 0)
-        return since + passed * step if passed else None, since + (passed + 1) * step
+        due, following = since + passed * step if passed else None, since + (passed + 1) * step
+        missed = max((now - earliest) // step, 0)
     except (DurationError, OverflowError) as error:
         raise CronError(f"unparseable schedule {schedule!r}: {error}") from error
+    return Times(due if due is not None and due >= earliest else None, following, missed > MOST_MISSED)
 
 
 def _last_before(schedule: str, zone: str, now: datetime) -> datetime:
@@ -149,6 +194,7 @@ def job_for(cron: Workload, due: datetime) -> JsonObject:
     template = cron.spec.get("jobTemplate") or {}
     given = template.get("metadata") or {}
     name = f"{cron.metadata.name[:52]}-{int(due.timestamp()) // 60}"
+    scheduled = due.astimezone(ZoneInfo(_zone_of(cron))).isoformat(timespec="seconds").replace("+00:00", "Z")
     return {
         "apiVersion": JOB.api_version,
         "kind": "Job",
@@ -156,31 +202,25 @@ def job_for(cron: Workload, due: datetime) -> JsonObject:
             "name": name,
             "namespace": cron.metadata.namespace,
             "labels": given.get("labels") or {},
-            "annotations": {**(given.get("annotations") or {}), SCHEDULED: format_time(due.astimezone(UTC))},
+            "annotations": {**(given.get("annotations") or {}), SCHEDULED: scheduled},
             "ownerReferences": [owner_reference(CRON_JOB, cron.metadata)],
         },
         "spec": template.get("spec") or {},
     }
 
 
-def _status(cron: Workload, jobs: Sequence[Workload], active: Sequence[Workload]) -> JsonObject:
+def _status(cron: Workload, jobs: Sequence[Workload], active: Sequence[JsonObject]) -> JsonObject:
     ends = [str(each.status["completionTime"]) for each in jobs if each.status.get("completionTime")]
-    references = [
-        {
-            "apiVersion": JOB.api_version,
-            "kind": "Job",
-            "name": each.metadata.name,
-            "namespace": each.metadata.namespace,
-            "resourceVersion": each.metadata.resource_version,
-            "uid": each.metadata.uid,
-        }
-        for each in active
-    ]
-    known = {each.get("uid"): each for each in cron.status.get("active") or ()}
-    status: JsonObject = {"active": [known.get(each["uid"], each) for each in references]}
+    status: JsonObject = {"active": list(active)}
     if ends:
         status["lastSuccessfulTime"] = max([*ends, cron.status.get("lastSuccessfulTime") or ""])
     return status
+
+
+def reference_to(job: JsonObject) -> JsonObject:
+    """As the status names an active Job."""
+    wanted = ("name", "namespace", "resourceVersion", "uid")
+    return {"apiVersion": JOB.api_version, "kind": "Job", **{name: job["metadata"][name] for name in wanted}}
 
 
 def _beyond_limits(cron: Workload, jobs: Sequence[Workload]) -> tuple[str, ...]:

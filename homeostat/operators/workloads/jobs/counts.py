@@ -7,7 +7,7 @@ it begins with the status, or with the Pods that are there if they are more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -23,16 +23,30 @@ INDEX: Final = "batch.kubernetes.io/job-completion-index"
 FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 
 
+class Streak(msgspec.Struct, frozen=True):
+    """Failures without a success after them: they delay new Pods."""
+
+    count: int = 0
+    last: datetime | None = None
+
+    def followed_by(self, successes: Sequence[datetime], failures: Sequence[datetime]) -> Streak:
+        if not successes:
+            return Streak(self.count + len(failures), max(failures, default=self.last))
+        later = [each for each in failures if each > max(successes)]
+        return Streak(len(later), max(later, default=None))
+
+
 class Tally(msgspec.Struct, frozen=True):
     """How many Pods of a Job have ended, and the uids of those among them that still exist."""
 
     succeeded: int
     failed: int
     uids: frozenset[str]
-    failed_at: datetime | None = None
-    """When the last one failed."""
+    streak: Streak = Streak()
     index_failures: dict[int, int] = {}
     """How often indexes have failed, in a Job that limits that for each."""
+    index_failed_at: dict[int, datetime] = {}
+    """When they did so for the last time."""
 
 
 class Deleted(msgspec.Struct, frozen=True):
@@ -64,24 +78,37 @@ class Counts:
         self.is_indexed = job.spec.get("completionMode") == "Indexed"
         self.done: list[Span] = []
         self.failed_indexes: list[Span] = []
-        self.index_failures: dict[int, int] = {} if tally is None else dict(tally.index_failures)
+        former = _first_tally(status, succeeded, self.failed_pods) if tally is None else tally
+        known = frozenset[str]() if tally is None else tally.uids
+        news = [each for each in failed if each.metadata.uid not in known]
+        self.index_failures = dict(former.index_failures)
+        index_failed_at = {**former.index_failed_at, **_last_ends(news, now)}
         if self.is_indexed:
             completions = job.spec.get("completions") or 0
             self.done = _spans(status.get("completedIndexes"), [index_of(each) for each in succeeded], completions)
-            self._count_indexes(job, [each for each, verdict in verdicts if verdict.action == "FailIndex"], completions)
+            doomed = [each for each, verdict in verdicts if verdict.action == "FailIndex"]
+            self._count_indexes(job, doomed, completions)
         present = {each.metadata.uid for each in pods}
-        former = _first_tally(status, succeeded, self.failed_pods) if tally is None else tally
-        # One that somebody deletes is replaced at once, and so does not delay the next.
-        ends = [time_of(_ended(each), now) for each in self.failed_pods if each.metadata.uid not in deleted.lost]
         self.tally = Tally(
             former.succeeded + _new(succeeded, former),
             former.failed + _new(self.failed_pods, former),
-            frozenset(each.metadata.uid for each in (*succeeded, *self.failed_pods)) | (former.uids & present),
-            max([*ends, *([former.failed_at] if former.failed_at is not None else [])], default=None),
+            frozenset(each.metadata.uid for each in (*succeeded, *failed)) | (former.uids & present),
+            former.streak.followed_by(
+                [_ended(each, now) for each in succeeded if each.metadata.uid not in known],
+                [_ended(each, now) for each in news],
+            ),
             self.index_failures,
+            index_failed_at,
         )
         self.failed = self.tally.failed
         self.succeeded = count(self.done) if self.is_indexed else self.tally.succeeded
+
+    def give_up(self) -> None:
+        """The Pods that still run when a Job fails count as failed."""
+        lost = [each for each in self.active if not self.is_indexed or index_of(each) is not None]
+        uids = self.tally.uids | {each.metadata.uid for each in lost}
+        self.failed += len(lost)
+        self.tally = msgspec.structs.replace(self.tally, failed=self.failed, uids=uids)
 
     def _count_indexes(self, job: Workload, doomed: Sequence[Pod], completions: int) -> None:
         """Of a Job with a limit for each index: how often each has failed, and which may not be tried again."""
@@ -94,8 +121,19 @@ class Counts:
                 before = integer_of(pod.metadata.annotations.get(FAILURES, "")) or 0
                 self.index_failures[index] = max(self.index_failures.get(index, 0), before + 1)
         over = [index for index, failures in self.index_failures.items() if failures > limit]
-        ended = [*over, *(index_of(each) for each in doomed)]
-        self.failed_indexes = _spans(job.status.get("failedIndexes"), ended, completions)
+        lost = [*over, *(index_of(each) for each in doomed)]
+        self.failed_indexes = _spans(job.status.get("failedIndexes"), lost, completions)
+
+
+def _last_ends(pods: Sequence[Pod], now: datetime) -> dict[int, datetime]:
+    """By completion index."""
+    found: dict[int, datetime] = {}
+    for pod in pods:
+        index = index_of(pod)
+        if index is not None:
+            ended = _ended(pod, now)
+            found[index] = max(found.get(index, ended), ended)
+    return found
 
 
 def _spans(text: str | None, indexes: Sequence[int | None], completions: int) -> list[Span]:
@@ -113,9 +151,15 @@ def _new(pods: Sequence[Pod], former: Tally) -> int:
     return sum(1 for each in pods if each.metadata.uid not in former.uids)
 
 
-def _ended(pod: Pod) -> str:
+def _ended(pod: Pod, now: datetime) -> datetime:
+    """One that somebody deletes ends with the deletion, and not with its grace period."""
     condition = pod.condition("Ready")
-    return condition.last_transition_time if condition is not None else pod.status.start_time
+    if condition is not None and condition.status != "True":
+        return time_of(condition.last_transition_time, now)
+    if pod.metadata.deletion_timestamp is not None:
+        grace = timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
+        return time_of(pod.metadata.deletion_timestamp, now) - grace
+    return now if condition is not None else time_of(pod.metadata.creation_timestamp, now)
 
 
 def index_of(pod: Pod) -> int | None:

@@ -6,8 +6,7 @@ A Job that has reached its end deletes the Pods that still run. When the last of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from itertools import islice
+from datetime import datetime
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,18 +16,17 @@ from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import time_of
 from homeostat.operators.workloads.conditions import find, with_condition
-from homeostat.operators.workloads.jobs.counts import INDEX, NONE_DELETED, Counts, Deleted, Tally, index_of
-from homeostat.operators.workloads.jobs.indexes import count, format_indexes, free_indexes, merged
+from homeostat.operators.workloads.jobs.counts import INDEX, NONE_DELETED, Counts, Deleted, Tally
+from homeostat.operators.workloads.jobs.indexes import count, format_indexes
 from homeostat.operators.workloads.jobs.policies import success_message
+from homeostat.operators.workloads.jobs.turnover import due, wanted
 from homeostat.operators.workloads.status import is_same_status
 
-MOST_AT_ONCE: Final = 500
-REQUIRED: Final = ("ready", "terminating", "uncountedTerminatedPods")
+REQUIRED: Final = ("ready", "terminating", "uncountedTerminatedPods", "failedIndexes")
 """Parts of the status that are there even if they are 0 or empty."""
 _INDEX_VARIABLE: Final = "JOB_COMPLETION_INDEX"
 _PROBED: Final = "lastProbeTime"
 _FIRST_BACK_OFF_S: Final = 10.0
-_LONGEST_BACK_OFF_S: Final = 600.0
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -76,6 +74,8 @@ def decide(
 def _next(job: Workload, counts: Counts, back_off_s: float, now: datetime) -> Decision:
     end = _ordained(job) or _end_of(job, counts, now)
     if end is not None:
+        if end.kind == "Failed":
+            counts.give_up()
         return _end(job, counts, end, now)
     if job.spec.get("suspend"):
         return _suspended(job, counts, now)
@@ -168,7 +168,7 @@ def _deadline_left(job: Workload, now: datetime) -> float | None:
     return float(deadline_s) - (now - time_of(started, now)).total_seconds()
 
 
-def _status(counts: Counts, *, active: int, conditions: list[JsonObject]) -> JsonObject:
+def _status(job: Workload, counts: Counts, *, active: int, conditions: list[JsonObject]) -> JsonObject:
     status: JsonObject = {
         "active": active,
         "ready": counts.ready if active else 0,
@@ -180,7 +180,7 @@ def _status(counts: Counts, *, active: int, conditions: list[JsonObject]) -> Jso
     }
     if counts.is_indexed:
         status["completedIndexes"] = format_indexes(counts.done)
-    if counts.failed_indexes:
+    if counts.is_indexed and job.spec.get("backoffLimitPerIndex") is not None:
         status["failedIndexes"] = format_indexes(counts.failed_indexes)
     return status
 
@@ -191,7 +191,7 @@ def _end(job: Workload, counts: Counts, end: End, now: datetime) -> Decision:
     is_over = not counts.active and not counts.terminating
     for each in (_FIRST[end.kind], *([end.kind] if is_over else [])):
         conditions = with_condition(conditions, each, "True", end.reason, end.message, now=moment, key=_PROBED)
-    status = _status(counts, active=0, conditions=conditions)
+    status = _status(job, counts, active=0, conditions=conditions)
     status["startTime"] = job.status.get("startTime") or moment
     if not is_over:
         is_same = is_same_status(job.status, status)
@@ -207,8 +207,7 @@ def _suspended(job: Workload, counts: Counts, now: datetime) -> Decision:
     words = ("True", "JobSuspended", "Job suspended")
     noted = with_condition(conditions, "Suspended", *words, now=format_time(now), key=_PROBED)
     events = (("Suspended", "Job suspended"),) if noted != conditions else ()
-    status = _status(counts, active=0, conditions=noted)
-    status["startTime"] = None
+    status = _status(job, counts, active=0, conditions=noted)
     is_same = is_same_status(job.status, status)
     return Decision(delete=tuple(counts.active), status=None if is_same else status, events=events)
 
@@ -222,11 +221,9 @@ def _running(job: Workload, counts: Counts, back_off_s: float, now: datetime) ->
         words = ("False", "JobResumed", "Job resumed")
         conditions = with_condition(conditions, "Suspended", *words, now=moment, key=_PROBED)
         started, events = None, (("Resumed", "Job resumed"),)  # type: ignore[assignment]
-    create, delete = _wanted(job, counts)
-    wait_s = _back_off_left(counts, back_off_s, now) if create else 0.0
-    if wait_s > 0:
-        create = ()
-    status = _status(counts, active=len(counts.active), conditions=conditions)
+    create, delete = wanted(job, counts)
+    create, wait_s = ((), 0.0) if delete else due(job, counts, create, back_off_s, now)
+    status = _status(job, counts, active=len(counts.active), conditions=conditions)
     status["startTime"] = started or moment
     waits = [each for each in (wait_s or None, _deadline_left(job, now)) if each is not None and each > 0]
     is_same = is_same_status(job.status, status)
@@ -238,33 +235,6 @@ def _running(job: Workload, counts: Counts, back_off_s: float, now: datetime) ->
         again_s=min(waits) + 0.05 if waits else None,
         events=events,
     )
-
-
-def _wanted(job: Workload, counts: Counts) -> tuple[tuple[int | None, ...], tuple[Pod, ...]]:
-    parallelism, completions = job.spec.get("parallelism", 1), job.spec.get("completions")
-    # With this policy a Pod is replaced when it has stopped, and not when it begins to.
-    leaving = counts.terminating if job.spec.get("podReplacementPolicy") == "Failed" else 0
-    active = len(counts.active) + leaving
-    if counts.is_indexed and completions is not None:
-        taken = {index_of(each) for each in counts.active}
-        room = max(min(parallelism - active, MOST_AT_ONCE), 0)
-        free = islice(free_indexes(merged([*counts.done, *counts.failed_indexes]), taken, completions), room)
-        return tuple(free), tuple(counts.active[parallelism:])
-    if completions is None:
-        wanted = active if counts.succeeded else parallelism
-    else:
-        wanted = min(completions - counts.succeeded, parallelism)
-    missing = min(wanted - active, MOST_AT_ONCE)
-    return (None,) * max(missing, 0), tuple(counts.active[wanted:]) if len(counts.active) > wanted else ()
-
-
-def _back_off_left(counts: Counts, first_s: float, now: datetime) -> float:
-    """After failures new Pods wait: 10 s from the last one, doubled with each, at most 10 minutes."""
-    failed_at = counts.tally.failed_at
-    if failed_at is None:
-        return 0.0
-    delay_s = min(first_s * 2 ** max(0, min(counts.failed - 1, 10)), _LONGEST_BACK_OFF_S)
-    return max(0.0, (failed_at + timedelta(seconds=delay_s) - now).total_seconds())
 
 
 def _after(job: Workload, pods: Sequence[Pod], now: datetime) -> Decision:

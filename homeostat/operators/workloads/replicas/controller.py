@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from homeostat.objects.errors import ApiError, BadRequestError
 from homeostat.objects.kind import Kind
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
-from homeostat.operators.workloads.family import claim_pods, owner_router
+from homeostat.operators.workloads.family import BY_OWNER, claim_pods, owner_router
 from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.replicas.decide import decide, selector_of_set
@@ -52,7 +53,7 @@ class Replicas:
             selector_of_set(workload, is_plain=self._is_plain),
             adopts=lambda pod: pod.is_active,
         )
-        decision = decide(workload, pods, now=datetime.now(UTC))
+        decision = decide(workload, pods, related=self._related(workload), now=datetime.now(UTC))
         failure = ""
         if decision.create:
             failure = await self._create(workload, decision.create)
@@ -70,6 +71,13 @@ class Replicas:
             await self._client.merge(self._kind.path(*key, "status"), status_patch(decision.status, "replicas"))
         if failure:
             raise ApiError(failure)
+
+    def _related(self, workload: Workload) -> Iterator[Pod]:
+        """The running Pods of the other sets of its Deployment, in an update."""
+        owner = None if self._is_plain else workload.metadata.controller
+        for each in () if owner is None else self._sets.cache.indexed(BY_OWNER, owner.uid):
+            if each.metadata.uid != workload.metadata.uid:
+                yield from filter(lambda pod: pod.is_active, self._pods.cache.indexed(BY_OWNER, each.metadata.uid))
 
     async def _create(self, workload: Workload, count: int) -> str:
         template = workload.spec.get("template") or {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -38,12 +38,16 @@ def selector_of_set(workload: Workload, *, is_plain: bool) -> LabelSelector:
     return selector_of(found)
 
 
-def decide(workload: Workload, pods: Sequence[Pod], *, failure: str = "", now: datetime) -> Decision:
-    """`pods` are the owned ones; `failure` says why Pods were not created in the last attempt."""
+def decide(
+    workload: Workload, pods: Sequence[Pod], *, related: Iterable[Pod] = (), failure: str = "", now: datetime
+) -> Decision:
+    """`pods` are the owned ones, `related` those of other sets of the same Deployment; `failure` says why Pods were not
+    created in the last attempt.
+    """
     active = [each for each in pods if each.is_active]
     wanted = workload.spec.get("replicas", 1)
     difference = 0 if workload.metadata.is_terminating else wanted - len(active)
-    surplus = in_deletion_order(active)[:-difference] if difference < 0 else []
+    surplus = in_deletion_order(active, related)[:-difference] if difference < 0 else []
     status, again_s = _status(workload, active, difference, failure, now)
     return Decision(
         min(max(difference, 0), MOST_AT_ONCE),
