@@ -14,11 +14,18 @@ _PATTERNS = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"\b(10|172)\.\d+\.\d+\.\d+\b"), "<address>"),
+    (re.compile(r'"resourceVersion": "\d+"'), '"resourceVersion": "<version>"'),
     (re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "-<random>"),
+    # Of a ReplicaSet that is gone.
+    (re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{8,10}\b"), "-<hash>"),
     (re.compile(r"\bnode-\d+\b"), "<node>"),
+    # The real one prints a structure of Go.
+    (re.compile(r"\(selector: .+?\) were"), "(<selector>) were"),
     (re.compile(r"containerd://[0-9a-f]+|simulated://\S+?(?=\")"), "<container>"),
 )
 _TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
+_TRACKING = "batch.kubernetes.io/job-tracking"
+"""The finalizer of the Pods of real Jobs."""
 _COMBINED = "(combined from similar events)"
 Picture = dict[str, list[str]]
 """By kind and name: the objects of that name, as JSON; there are several where the random parts made the difference."""
@@ -111,6 +118,12 @@ def _replace(text: str, words: Sequence[tuple[str, str]]) -> str:
 
 def _without_volatile(obj: JsonObject) -> JsonObject:
     metadata = {name: value for name, value in obj["metadata"].items() if name not in _VOLATILE}
+    if metadata.get("finalizers") == [_TRACKING]:
+        del metadata["finalizers"]
+    if obj["kind"] == "Deployment":
+        # The one that changed last comes last, and a moment of unavailability may pass unseen.
+        conditions = sorted(obj["status"].get("conditions", ()), key=lambda each: each["type"])
+        return {**obj, "metadata": metadata, "status": {**obj["status"], "conditions": conditions}}
     if obj["kind"] not in ("Endpoints", "EndpointSlice"):
         return {**obj, "metadata": metadata}
     # How often it was written, and for which change at last, depends on how the changes came together.

@@ -119,6 +119,7 @@ def register(setup: Setup) -> None:
         revisions=revisions,
         scheduler=scheduler,
         creation=creation_of(DAEMON_SET, "daemonset-controller"),
+        events=events,
     )
     Autoscalers(setup, setup.watch(AUTOSCALER, Workload), pods, rules, rulebook=rulebook, events=events)
     Budgets(setup, budgets, pods, events)

@@ -36,6 +36,7 @@ RULES: Final[list[JsonObject]] = [
     rule("discovery.k8s.io", ["endpointslices"], _ALL),
     rule("storage.k8s.io", ["storageclasses"], FOLLOW),
     rule("policy", ["poddisruptionbudgets"], FOLLOW),
+    rule("*", ["*/scale"], ["get"]),
     rule("policy", ["poddisruptionbudgets/status"], ["patch"]),
     rule("coordination.k8s.io", ["leases"], ["create", "patch"]),
 ]

@@ -7,7 +7,7 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import DEPLOYMENT, REPLICA_SET, STATEFUL_SET, Kind
 from homeostat.operators.workloads.api import REPLICATION_CONTROLLER, Workload
-from homeostat.operators.workloads.budgets.owners import wanted_sizes
+from homeostat.operators.workloads.budgets.owners import Owners, owners_of
 from tests.operators.workloads.objects import pod, workload
 
 
@@ -70,4 +70,10 @@ STORED: dict[tuple[Kind, str], Workload] = {
 )
 def test_only_controllers_of_the_same_group_and_uid_count(owners: list[JsonObject], sizes: dict[str, int]) -> None:
     pods = [pod(f"p-{number}", metadata={"ownerReferences": [each]}) for number, each in enumerate(owners)]
-    assert wanted_sizes(pods, lambda kind, _, name: STORED.get((kind, name))) == sizes
+    found = owners_of(pods, lambda kind, _, name: STORED.get((kind, name)))
+    assert found.sizes == sizes
+    assert [each.pod for each in found.others] == ([] if sizes else ["p-0"]), "the server is asked for others"
+
+
+def test_pods_without_a_controller_are_noted() -> None:
+    assert owners_of([pod("bare")], lambda *_: None) == Owners({}, (), has_unmanaged=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from homeostat.objects.errors import TooManyRequestsError
+from homeostat.objects.errors import NotFoundError, TooManyRequestsError
 from homeostat.objects.json import JsonObject
 from homeostat.operators import workloads
 from homeostat.testing.eventually import eventually
@@ -344,6 +344,67 @@ def test_a_budget_allows_evictions_one_after_the_other(stage: Stage) -> None:
     stage.play(scene)
 
 
+WORKERS = "/apis/scaled.example.com/v1/namespaces"
+
+
+def test_a_budget_counts_what_controllers_of_any_kind_want(stage: Stage) -> None:
+    """By their subresource `scale`; one without it cannot be counted."""
+
+    async def scene(on: Scene) -> None:
+        crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        paths = {f"{name}ReplicasPath": f".{name}.replicas" for name in ("spec", "status")}
+        version = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "subresources": {"status": {}, "scale": paths},
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+        }
+        names_ = {"plural": "workers", "singular": "worker", "kind": "Worker"}
+        spec = {"group": "scaled.example.com", "scope": "Namespaced", "names": names_, "versions": [version]}
+        await on.client.create(crds, {"metadata": {"name": "workers.scaled.example.com"}, "spec": spec})
+        path = f"{WORKERS}/{on.namespace}/workers"
+        worker = {"apiVersion": "scaled.example.com/v1", "kind": "Worker", "metadata": {"name": "w"}}
+        owner = await eventually(lambda: create_or_none(on, path, {**worker, "spec": {"replicas": 4}}), bool)
+        assert owner is not None
+        settings = await on.client.create(on.path("ConfigMap"), {"metadata": {"name": "w"}})
+        for app, version_, kind, uid in (
+            ("work", "scaled.example.com/v1", "Worker", owner["metadata"]["uid"]),
+            ("fixed", "v1", "ConfigMap", settings["metadata"]["uid"]),
+        ):
+            reference = {"apiVersion": version_, "kind": kind, "name": "w", "uid": uid, "controller": True}
+            await on.apply(
+                f"""
+                apiVersion: policy/v1
+                kind: PodDisruptionBudget
+                metadata: {{name: {app}}}
+                spec: {{maxUnavailable: 50%, selector: {{matchLabels: {{app: {app}}}}}}}
+                ---
+                apiVersion: v1
+                kind: Pod
+                metadata: {{name: {app}, labels: {{app: {app}}}, ownerReferences: [{json.dumps(reference)}]}}
+                spec: {{containers: [{CONTAINER}]}}
+                """
+            )
+        counted = await on.until("PodDisruptionBudget", "work", lambda found: found["status"].get("expectedPods"))
+        assert (counted["status"]["expectedPods"], counted["status"]["desiredHealthy"]) == (4, 2)
+        failed = await on.until("PodDisruptionBudget", "fixed", lambda it: "SyncFailed" in conditions(it).values())
+        said = "configmaps does not implement the scale subresource"
+        assert failed["status"]["conditions"][0]["message"] == said
+        await on.until_events("fixed", "CalculateExpectedPodCountFailed")
+        await on.client.delete(f"{crds}/workers.scaled.example.com")
+
+    stage.play(scene)
+
+
+async def create_or_none(on: Scene, path: str, obj: JsonObject) -> JsonObject | None:
+    """Of a kind that is served soon."""
+    try:
+        return await on.client.create(path, obj)
+    except NotFoundError:
+        return None
+
+
 @pytest.mark.parametrize(("policy", "evicted"), [(None, 0), ("IfHealthyBudget", 0), ("AlwaysAllow", 2)])
 def test_pods_whose_probes_delay_them_are_evicted_as_the_budget_says(
     stage: Stage, policy: str | None, evicted: int
@@ -412,7 +473,7 @@ def test_a_job_counts_deleted_pods_and_fails_by_its_policy(stage: Stage) -> None
         fails = {f"{SIMULATION}/outcome": "fail", f"{SIMULATION}/exit-code": "42", f"{SIMULATION}/ready-after": "0s"}
         await on.client.merge(on.path("Pod", name), {"metadata": {"annotations": fails}})
         job = await on.until("Job", "work", lambda job: conditions(job).get("Failed") == "PodFailurePolicy")
-        assert job["status"]["failed"] == 2
+        assert job["status"]["failed"] == 3
         assert not job["status"].get("active")
         await on.until_events("work", "PodFailurePolicy")
         assert not (await on.client.get(on.path("Job", "delegated"))).get("status")
@@ -686,8 +747,10 @@ RARE = {
 
 def test_the_scenes_need_the_operator_s_rules_and_no_others(stage: Stage) -> None:
     """After the scenes above. Requests to a namespace that is being deleted are refused whatever the rules say."""
-    assert stage.used - granted_by(workloads.RULES) == set()
-    unused = {each for each in granted_by(workloads.RULES) - stage.used if each[1] != "list"}  # Listed by watching.
+    of_any = {("workers/scale", "get"): ("*/scale", "get")}
+    used = {of_any.get(each, each) for each in stage.used if each[0]}  # The others are of discovery.
+    assert used - granted_by(workloads.RULES) == set()
+    unused = {each for each in granted_by(workloads.RULES) - used if each[1] != "list"}  # Listed by watching.
     assert sorted(unused - RARE) == []
 
 

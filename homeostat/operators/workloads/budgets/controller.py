@@ -8,8 +8,9 @@ from homeostat.objects.errors import BadRequestError
 from homeostat.objects.kind import Kind
 from homeostat.objects.selectors import LabelSelector, selector_of
 from homeostat.operators.workloads.api import BUDGET, Pod, Workload
-from homeostat.operators.workloads.budgets.decide import decide
-from homeostat.operators.workloads.budgets.owners import OWNERS, wanted_sizes
+from homeostat.operators.workloads.budgets.decide import counts_owners, decide, failed
+from homeostat.operators.workloads.budgets.owners import NO_OWNERS, OWNERS, Owners, owners_of
+from homeostat.operators.workloads.budgets.scales import ScaleError, Scales
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.reconciler import Key, Reconciler
 from homeostat.operators.workloads.selection import possible_pods, possible_selectors
@@ -20,12 +21,19 @@ from homeostat.runtime.setup import Setup
 
 _COMPONENT = "controllermanager"
 _REQUIRED = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+_UNCOUNTED = "Failed to calculate the number of expected pods"
+_UNMANAGED = (
+    "Pods selected by this PodDisruptionBudget (selector: {selector}) were found to be unmanaged. As a result, the "
+    "status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these "
+    'pods please set ".spec.minAvailable" field of the PDB to an integer value.'
+)
 
 
 class Budgets:
     def __init__(self, setup: Setup, budgets: Informer[Workload], pods: Informer[Pod], events: Events) -> None:
         self._client, self._budgets, self._pods, self._events = setup.client, budgets.cache, pods.cache, events
         self._reconciler = Reconciler(setup, "budgets", self._reconcile, workers=4)
+        self._scales = Scales(setup.client)
         self._selectors: dict[str, tuple[int, LabelSelector | None]] = {}
         """By the uid of the budget: the generation that it was parsed from, and the selector."""
         watched = {kind: setup.watch(kind, Workload) for kind in OWNERS}
@@ -66,7 +74,16 @@ class Budgets:
         pods = [each for each in found if selector is not None and selector.matches(each.metadata.labels)]
         if not pods and self._is_news(budget):
             self._events.record(BUDGET, budget.metadata, "NoPods", "No matching pods found", by=_COMPONENT)
-        decision = decide(budget, pods, wanted_sizes(pods, self._find), datetime.now(UTC))
+        now = datetime.now(UTC)
+        try:
+            owners = owners_of(pods, self._find) if counts_owners(budget) else NO_OWNERS
+            sizes = {**owners.sizes, **await self._other_sizes(budget, owners)}
+        except ScaleError as error:
+            await self._fail(budget, str(error), now)
+            return
+        decision = decide(budget, pods, sizes, now)
+        if owners.has_unmanaged and decision.status is not None:
+            self._warn(budget, "UnmanagedPods", _UNMANAGED.format(selector=selector))
         if decision.again_s is not None:
             self._reconciler.add(key, after_s=decision.again_s)
         if decision.status is not None:
@@ -76,6 +93,20 @@ class Budgets:
             if (gone := budget.status.get("disruptedPods")) and decision.status["disruptedPods"] != gone:
                 patch["status"]["disruptedPods"] = {**dict.fromkeys(gone), **decision.status["disruptedPods"]}
             await self._client.merge(BUDGET.path(*key, "status"), patch)
+
+    async def _other_sizes(self, budget: Workload, owners: Owners) -> dict[str, int]:
+        """By uid; `ScaleError` if one of them has none."""
+        namespace = budget.metadata.namespace
+        return {each.owner.uid: await self._scales.size_of(each, namespace) for each in owners.others}
+
+    async def _fail(self, budget: Workload, message: str, now: datetime) -> None:
+        status = failed(budget, message, now)
+        if status is not None:
+            self._warn(budget, "CalculateExpectedPodCountFailed", f"{_UNCOUNTED}: {message}")
+            await self._client.merge(BUDGET.path(*budget.key, "status"), status_patch(status, *_REQUIRED))
+
+    def _warn(self, budget: Workload, reason: str, message: str) -> None:
+        self._events.record(BUDGET, budget.metadata, reason, message, by=_COMPONENT, type_="Warning")
 
     def _is_news(self, budget: Workload) -> bool:
         """Whether its last status had Pods, or was for another spec: an Event is not repeated."""

@@ -16,11 +16,17 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.availability import time_of
-from homeostat.operators.workloads.conditions import with_condition
+from homeostat.operators.workloads.conditions import find, with_condition
 from homeostat.operators.workloads.sizes import scaled
 from homeostat.operators.workloads.status import is_same_status
 
+_ALLOWED: Final = "DisruptionAllowed"
 _DELETED_WITHIN: Final = timedelta(minutes=2)
+
+
+def counts_owners(budget: Workload) -> bool:
+    """Whether it depends on what the controllers of the Pods want, and not on the Pods alone."""
+    return budget.spec.get("maxUnavailable") is not None or isinstance(budget.spec.get("minAvailable"), str)
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -38,7 +44,7 @@ def decide(budget: Workload, pods: Sequence[Pod], sizes: Mapping[str, int], now:
     allowed = max(healthy - desired, 0) if expected > 0 else 0
     enough = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
     former = budget.status.get("conditions") or ()
-    conditions = with_condition(former, "DisruptionAllowed", *enough, "", now=format_time(now), key="")
+    conditions = with_condition(former, _ALLOWED, *enough, "", now=format_time(now), key="")
     generation = budget.metadata.generation
     status: JsonObject = {
         "currentHealthy": healthy,
@@ -50,6 +56,21 @@ def decide(budget: Workload, pods: Sequence[Pod], sizes: Mapping[str, int], now:
         "conditions": [{**each, "observedGeneration": generation} for each in conditions],
     }
     return Decision(None if is_same_status(budget.status, status) else status, again_s)
+
+
+def failed(budget: Workload, message: str, now: datetime) -> JsonObject | None:
+    """The status of a budget that cannot be computed: it allows nothing. None if it says so already."""
+    former = budget.status.get("conditions") or ()
+    kept = find(former, _ALLOWED)
+    if kept is not None and kept.get("message") != message:
+        former = [{**each, "reason": ""} if each is kept else each for each in former]
+    conditions = with_condition(former, _ALLOWED, "False", "SyncFailed", message, now=format_time(now), key="")
+    observed = budget.status.get("observedGeneration") or 0
+    status: JsonObject = {
+        "disruptionsAllowed": 0,
+        "conditions": [{**each, **({"observedGeneration": observed} if observed else {})} for each in conditions],
+    }
+    return None if is_same_status(budget.status, status) else status
 
 
 def _counts(budget: Workload, pods: Sequence[Pod], sizes: Mapping[str, int]) -> tuple[int, int]:

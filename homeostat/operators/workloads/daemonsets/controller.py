@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Final
 
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
@@ -12,6 +14,7 @@ from homeostat.operators.workloads.api import Pod, Workload
 from homeostat.operators.workloads.creation import Creation, random_suffix
 from homeostat.operators.workloads.daemonsets.decide import GENERATION, REQUIRED, decide, spec_on
 from homeostat.operators.workloads.daemonsets.update import HASH
+from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import claim_pods, owner_router
 from homeostat.operators.workloads.naming import suffixed
 from homeostat.operators.workloads.reconciler import Key, Reconciler
@@ -22,8 +25,14 @@ from homeostat.operators.workloads.status import status_patch
 from homeostat.operators.workloads.template import pod_from
 from homeostat.runtime.cache.cache import Change
 from homeostat.runtime.cache.informer import Informer
+from homeostat.runtime.control.recorder import EventType
 from homeostat.runtime.setup import Setup
 
+COMPONENT: Final = "daemonset-controller"
+_ENDED: Final[dict[str, tuple[str, EventType]]] = {
+    "failed": ("FailedDaemonPod", "Warning"),
+    "succeeded": ("SucceededDaemonPod", "Normal"),
+}
 _DEPRECATED_GENERATION = "deprecated.daemonset.template.generation"
 
 
@@ -38,9 +47,10 @@ class DaemonSets:
         revisions: Revisions,
         scheduler: Scheduler,
         creation: Creation,
+        events: Events,
     ) -> None:
         self._client, self._daemons, self._pods = setup.client, daemons.cache, pods.cache
-        self._revisions, self._scheduler, self._creation = revisions, scheduler, creation
+        self._revisions, self._scheduler, self._creation, self._events = revisions, scheduler, creation, events
         self._reconciler = Reconciler(setup, "daemonsets", self._reconcile)
         daemons.add_handler(lambda change: self._reconciler.add((change.namespace, change.name)))
         nodes.add_handler(self._note_node)
@@ -66,6 +76,7 @@ class DaemonSets:
         used = {each.metadata.labels.get(HASH, "") for each in pods}
         digest = (await self._revisions.current(DAEMON_SET, daemon, used)).hash
         decision = decide(daemon, self._scheduler.nodes, pods, digest=digest, now=datetime.now(UTC))
+        self._record_ended(daemon, decision.delete)
         if decision.delete:
             await self._creation.delete(daemon.metadata, decision.delete)
         failure = ""
@@ -78,6 +89,15 @@ class DaemonSets:
             self._reconciler.add(key, after_s=decision.again_s)
         if failure:
             raise ApiError(failure)
+
+    def _record_ended(self, daemon: Workload, deleted: Iterable[Pod]) -> None:
+        for pod in deleted:
+            if pod.is_finished:
+                what, verb = ("failed", "kill") if pod.status.phase == "Failed" else ("succeeded", "delete")
+                name = f"{pod.metadata.namespace}/{pod.metadata.name}"
+                message = f"Found {what} daemon pod {name} on node {pod.spec.node_name}, will try to {verb} it"
+                reason, type_ = _ENDED[what]
+                self._events.record(DAEMON_SET, daemon.metadata, reason, message, by=COMPONENT, type_=type_)
 
     def _pod(self, daemon: Workload, node: str, digest: str) -> JsonObject:
         meta, template = daemon.metadata, daemon.spec.get("template") or {}
