@@ -43,6 +43,7 @@ def test_the_rules_of_a_flow_schema_have_a_limited_number_of_items(rules: int, f
 
 _MANY = 30_000
 _NAMES = [f"n{at}" for at in range(_MANY)]
+_CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 _RULE = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
 LONG: dict[str, tuple[tuple[str, str], str, Json]] = {
     "names in a rule": (
@@ -66,6 +67,21 @@ LONG: dict[str, tuple[tuple[str, str], str, Json]] = {
         {
             "resourceClaims": [{"name": each, "resourceClaimName": "a"} for each in _NAMES],
             "containers": [{"name": "a", "image": "b", "resources": {"claims": [{"name": each} for each in _NAMES]}}],
+        },
+    ),
+    "volumes and claims": (
+        ("apps", "StatefulSet"),
+        "spec",
+        {
+            "selector": {"matchLabels": {"a": "b"}},
+            "volumeClaimTemplates": [{"metadata": {"name": f"c{each}"}, "spec": _CLAIM} for each in _NAMES[:15_000]],
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {
+                    "containers": [{"name": "a", "image": "b"}],
+                    "volumes": [{"name": each, "emptyDir": {}} for each in _NAMES],
+                },
+            },
         },
     ),
     "resources of containers": (

@@ -145,8 +145,8 @@ def _with_claims(spec: JsonObject) -> Json:
     template = spec.get("template")
     if not isinstance(template, dict) or not isinstance(pod := template.get("spec"), dict):
         return template
-    names = [text(struct(each, "metadata"), "name") for each in structs(spec, "volumeClaimTemplates")]
-    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in dict.fromkeys(names)]
+    names = dict.fromkeys(text(struct(each, "metadata"), "name") for each in structs(spec, "volumeClaimTemplates"))
+    volumes = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in names]
     volumes += [each for each in structs(pod, "volumes") if text(each, "name") not in names]
     return {**template, "spec": {**pod, "hostname": "", "subdomain": "", "volumes": volumes}}
 
