@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from homeostat.objects.json import Json, JsonObject
@@ -143,6 +145,15 @@ def test_a_deadline_may_be_set_and_shortened_only() -> None:
     assert longer == "spec.activeDeadlineSeconds: Invalid value: 90: must be less than or equal to previous value"
     (gone,) = refusals("", "Pod", put(old, "spec.activeDeadlineSeconds", None), old)
     assert gone.endswith("must not update from a positive integer to nil value")
+
+
+def test_many_tolerations_are_compared_in_linear_time() -> None:
+    many = [{"key": f"k{each}", "operator": "Exists", "tolerationSeconds": each} for each in range(15_000)]
+    old = put(stored("", "Pod"), "spec.tolerations", many)
+    new = put(old, "spec.tolerations", many[::-1])
+    began = process_time()
+    assert refusals("", "Pod", new, old) == []
+    assert process_time() - began < 0.4
 
 
 def test_a_toleration_may_be_added_and_never_taken_away() -> None:

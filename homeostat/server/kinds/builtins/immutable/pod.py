@@ -6,7 +6,7 @@ from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json, JsonObject
 from homeostat.server.kinds.builtins.immutable.equality import is_same
 from homeostat.server.kinds.builtins.immutable.gated_pod import check_gates, check_selective, fixed_affinity
-from homeostat.server.kinds.builtins.members import integer, items, struct
+from homeostat.server.kinds.builtins.members import integer, items, struct, structs
 from homeostat.server.kinds.builtins.mirror import check_mirror_update
 from homeostat.server.kinds.builtins.value import is_integer
 
@@ -69,14 +69,12 @@ def _check_deadline(after: JsonObject, before: JsonObject) -> list[Cause]:
 
 
 def _check_tolerations(after: JsonObject, before: JsonObject) -> list[Cause]:
-    kept = [_untimed(each) for each in items(after, "tolerations")]
-    if all(_untimed(each) in kept for each in items(before, "tolerations")):
+    if set(map(_untimed, structs(before, "tolerations"))) <= set(map(_untimed, structs(after, "tolerations"))):
         return []
     message = "existing toleration can not be modified except its tolerationSeconds"
     return [forbidden("spec.tolerations", message)]
 
 
-def _untimed(toleration: Json) -> Json:
-    if not isinstance(toleration, dict):
-        return toleration
-    return {name: value for name, value in toleration.items() if name != "tolerationSeconds" and value}
+def _untimed(toleration: JsonObject) -> frozenset[tuple[str, str]]:
+    """Its texts."""
+    return frozenset((name, value) for name, value in toleration.items() if isinstance(value, str) and value)
