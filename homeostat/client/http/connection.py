@@ -22,7 +22,7 @@ _MOST_WHOLE = 1 << 30
 _MOST_AROUND = 1 << 17
 """Limit of the bytes outside of bodies: heads, interim answers, chunk extensions, trailers."""
 _CLOSED_WITHIN_S = 1.0
-_CUT_OFF = "the connection broke before the answer was whole"
+_CUT_OFF = "the connection broke before the response was complete"
 
 
 class Head:

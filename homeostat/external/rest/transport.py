@@ -282,7 +282,7 @@ def _unreadable(host: str, error: aiohttp.ClientResponseError) -> RestError:
     if "LineTooLong" in causes:
         return ResponseTooLargeError("a header of the response is too long", host=host)
     if "TooManyInterimError" in causes:
-        return InvalidResponseError("it sent interim responses only, and more than any server needs to", host=host)
+        return InvalidResponseError("it sent only interim responses, and too many of them", host=host)
     if error.message == "Too many headers received":
         return ResponseTooLargeError(f"the response has more than {_MOST_HEADERS} headers", host=host)
     return InvalidResponseError("the response is not valid HTTP", host=host)

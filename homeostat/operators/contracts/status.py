@@ -245,7 +245,7 @@ class ReadinessView(Part, frozen=True, kw_only=True):
 
 class PactoStatus(Status, frozen=True, omit_defaults=True):
     contract_status: Annotated[
-        ContractStatus | None, doc("Whether what runs matches the contract. Readiness does not count.")
+        ContractStatus | None, doc("Whether the running workload matches the contract, without its readiness.")
     ] = None
     resolution_policy: Literal["Latest", "PinnedTag", "PinnedDigest"] | None = None
     summary: Summary | None = None

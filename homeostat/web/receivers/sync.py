@@ -1,4 +1,4 @@
-"""The push webhooks of the `sync` operator: a push makes its ResourceRepository be fetched at once.
+"""The push webhooks of the `sync` operator: a push triggers a fetch of its ResourceRepository.
 
     POST /hooks/v1/repositorywebhooks/NAMESPACE/NAME    of a RepositoryWebhook
     POST /webhooks/repository/NAMESPACE/NAME            of a ResourceRepository with the deprecated spec.git.webhook

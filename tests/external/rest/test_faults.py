@@ -95,7 +95,7 @@ FAULTS = {
     "half a body": (cut, ResponseLostError, "the connection broke"),
     "a long header": (long_header, ResponseTooLargeError, "header of the response is too long"),
     "many headers": (many_headers, ResponseTooLargeError, "more than 100 headers"),
-    "interim responses only": (interim, InvalidResponseError, "interim responses only"),
+    "interim responses only": (interim, InvalidResponseError, "only interim responses"),
     "another protocol": (nonsense, InvalidResponseError, "not valid HTTP"),
 }
 

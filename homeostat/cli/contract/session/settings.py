@@ -84,7 +84,7 @@ def verify_option(command: F) -> F:
         expose_value=False,
         callback=_store,
         help="Use bundles of registries only if cosign signed them with the private key of this public key; may be "
-        "repeated. Dependencies and policies count, too.",
+        "repeated. This includes dependencies and policies.",
     )(command)
 
 

@@ -113,7 +113,7 @@ class SyncRecord(Part, frozen=True, kw_only=True):
     created: Count = 0
     updated: Count = 0
     deleted: Count = 0
-    held: Annotated[Count, doc("Changes that were not allowed then; in the mode observe, all.")] = 0
+    held: Annotated[Count, doc("Changes that were held; in the mode observe, all changes.")] = 0
     failed: Count = 0
     error: Annotated[str, Meta(max_length=LONGEST_VALUE)] = ""
     duration_seconds: Annotated[float, Meta(ge=0)] = 0.0

@@ -1,4 +1,4 @@
-"""`RepositoryWebhook`: a push webhook of a forge, which makes a repository be fetched at once. Pure data."""
+"""`RepositoryWebhook`: a push webhook of a forge, which triggers a fetch of a repository. Pure data."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ REPOSITORY_WEBHOOK: Final = CustomKind(
         READY_COLUMN,
         AGE_COLUMN,
     ),
-    description="A push webhook of a forge, which makes a ResourceRepository be fetched at once.",
+    description="A push webhook of a forge; it triggers a fetch of a ResourceRepository.",
     is_guarded=True,
 )
