@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from homeostat.operators.contracts.engine.services.components import components
 from homeostat.web.dashboard.html import diagram
-from homeostat.web.dashboard.html.diagram import Place, place_at
+from homeostat.web.dashboard.html.diagram import Place
 from homeostat.web.dashboard.html.markup import Markup
 
 MOST_NODES: Final = 150
@@ -99,7 +99,7 @@ def _places(
     places: dict[str, Place] = {}
     for column, stack in stacks.items():
         above = (tallest - len(stack)) / 2
-        places |= {name: place_at(column, above + at) for at, name in enumerate(stack)}
+        places |= {name: Place(column, above + at) for at, name in enumerate(stack)}
     return places
 
 

@@ -201,6 +201,16 @@
     if (fold) fold.open = true;
   }
 
+  // A drawing that is larger than its frame begins at the box in focus, else at its first column.
+  function showFocus(frame) {
+    const box = frame.querySelector(".node.focus") || frame.querySelector(".node");
+    if (!box) return;
+    const [here, at] = [frame.getBoundingClientRect(), box.getBoundingClientRect()];
+    const isFocus = box.classList.contains("focus");
+    frame.scrollTop = isFocus ? at.top - here.top - (here.height - at.height) / 2 : (frame.scrollHeight - here.height) / 2;
+    if (isFocus) frame.scrollLeft = at.left - here.left - (here.width - at.width) / 2;
+  }
+
   document.documentElement.classList.add("scripted");
   openTarget();
   window.addEventListener("hashchange", openTarget);
@@ -209,6 +219,7 @@
   offerDense(document.getElementById("dense"));
   relate(document);
   showEndOfLog();
+  for (const frame of document.querySelectorAll(".graph")) showFocus(frame);
   // On a narrow screen the sections scroll sideways.
   for (const here of document.querySelectorAll("header nav [aria-current], .tabs [aria-current]")) {
     const list = here.closest(".tabs") || here.closest("ul");

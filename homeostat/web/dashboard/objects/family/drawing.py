@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from homeostat.web.dashboard.html.components import many
-from homeostat.web.dashboard.html.diagram import Box, Line, Place, draw, place_at
+from homeostat.web.dashboard.html.diagram import Box, Line, Place, draw
 from homeostat.web.dashboard.html.markup import Markup
 from homeostat.web.dashboard.objects.family.search import Related
 from homeostat.web.dashboard.objects.family.state import State
@@ -135,5 +135,5 @@ def _lay_out(
     else:
         row = float(free[0])
         free[0] += 1
-    places[shown.key] = place_at(column, row)
+    places[shown.key] = Place(column, row)
     return row
