@@ -7,6 +7,7 @@ what is unknown is not called healthy.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
@@ -233,7 +234,7 @@ async def _problems(visit: Visit, reported: Sequence[Reported]) -> Node:
     groups: dict[tuple[str, str], list[tuple[Problem, Section]]] = {}
     for problem, section in found:
         # Many objects often fail for one reason, which should be read once.
-        groups.setdefault((section.title, problem.text or problem.name), []).append((problem, section))
+        groups.setdefault((section.title, _reason(problem)), []).append((problem, section))
     shown = list(groups.values())[:MOST_PROBLEMS]
     rows = [
         _problem(at, *each[0], alike=len(each) - 1, own=await _object(visit, each[0][0]))
@@ -243,6 +244,12 @@ async def _problems(visit: Visit, reported: Sequence[Reported]) -> Node:
     note = el("p", f"and {rest:,} more, on the pages of the sections", class_="summary") if rest > 0 else None
     body = table("Wrong now", ("Object", "State", "Why", "Since"), rows, class_="problems")
     return el("section", heading("Wrong now"), body, note)
+
+
+def _reason(problem: Problem) -> str:
+    """The text without the object's own name: objects that fail alike often name themselves in it."""
+    own = re.escape(problem.name.rpartition("/")[2])
+    return re.sub(rf"(?<![\w.-]){own}(?![\w-])", "…", problem.text) or problem.name
 
 
 def _how_bad(problem: Problem) -> tuple[int, str]:

@@ -71,7 +71,7 @@ def _problem(each: PolicyRow) -> Problem:
     severity: Severity = "bad" if _look(each) == "bad" else "warn"
     where = each.policy.metadata
     own = ((DEVOPS_POLICY if where.namespace else CLUSTER_DEVOPS_POLICY).kind, where.namespace, where.name)
-    return Problem(_name(each), each.policy.path, text, severity, since, own)
+    return Problem(_name(each), each.policy.path, text, severity, since, own, "violations" if text == score else "")
 
 
 def _expiring(rows: list[PolicyRow], now: datetime) -> list[Upcoming]:

@@ -70,14 +70,7 @@ def _problem(each: PolicyRow) -> Problem:
     severity: Severity = "bad" if each.state == "failed" else "warn"
     where = each.policy.metadata
     own = (SYNC_POLICY.kind, where.namespace, where.name)
-    return Problem(
-        _name(each),
-        _path(each),
-        text if each.state == "drifted" else f"{each.state}: {text}",
-        severity,
-        since or "",
-        own,
-    )
+    return Problem(_name(each), _path(each), text, severity, since or "", own, each.state)
 
 
 def _frozen(each: PolicyRow) -> Upcoming:

@@ -125,6 +125,15 @@ async def test_problems_are_ordered_by_how_bad_and_how_old_and_shown_once() -> N
     assert [each for each in page.all("script") if "src" not in each.attributes] == []
 
 
+async def test_objects_that_fail_alike_and_name_themselves_are_one_row() -> None:
+    wrong = [Problem(f"shop/svc-{at}", "/dashboard/p", f'Service "svc-{at}" does not exist') for at in range(3)]
+    other = Problem("shop/a", "/dashboard/p", 'Service "a" is a mess')
+    report = Report(noun="pact", total=4, as_declared=0, problems=(*wrong, other))
+    rows = [each.text for each in (await home(Pacts=report)).all("th", scope="row")]
+    assert len(rows) == 2
+    assert "shop/svc-0and 2 more for this reason" in rows[0] or "shop/svc-0and 2 more for this reason" in rows[1]
+
+
 async def test_what_is_frozen_leaves_room_for_what_is_due() -> None:
     pinned = tuple(Upcoming(f"pin-{each}", "/dashboard/p", "is pinned") for each in range(30))
     due = tuple(
