@@ -11,6 +11,8 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
 
 _FEW: Final = 5
+MOST_OPEN: Final = 20
+"""Entries of a list; the others are folded."""
 _LOOKS: Final = {
     "failed": "bad",
     "unknown": "bad",
@@ -28,11 +30,18 @@ _LOOKS: Final = {
 
 def resource_list(reports: Sequence[ResourceReport], key: str = "resource") -> Markup:
     """In the given order; what differed is folded, unless there are few. `key` is for the ids."""
-    return el(
-        "ol",
-        [_entry(f"{key}-{at}", each, is_open=len(reports) <= _FEW) for at, each in enumerate(reports)],
-        class_="history resources-list",
+    entries = [_entry(f"{key}-{at}", each, is_open=len(reports) <= _FEW) for at, each in enumerate(reports)]
+    shown, rest = (entries[:MOST_OPEN], entries[MOST_OPEN:]) if len(entries) > MOST_OPEN + _FEW else (entries, [])
+    folded = (
+        el("details", el("summary", f"Show {len(rest):,} more"), _list(rest), class_="fold", id=f"{key}-rest")
+        if rest
+        else None
     )
+    return el("div", _list(shown), folded)
+
+
+def _list(entries: Sequence[Markup]) -> Markup:
+    return el("ol", entries, class_="history resources-list")
 
 
 def _entry(key: str, report: ResourceReport, *, is_open: bool) -> Markup:
@@ -40,7 +49,7 @@ def _entry(key: str, report: ResourceReport, *, is_open: bool) -> Markup:
         "summary",
         chip(report.result, _LOOKS.get(report.result, "plain")),
         el("code", report.path, class_="path"),
-        el("span", one_line(report.message) or _fields(report), class_="why"),
+        el("span", _summary(report), class_="why"),
         el("span", f"by {report.changed_by}" if report.changed_by else "", class_="took"),
     )
     inside: list[Node] = [_error(report), _changes(report)]
@@ -49,6 +58,12 @@ def _entry(key: str, report: ResourceReport, *, is_open: bool) -> Markup:
         el("details", summary, el("div", inside, class_="inside"), id=f"{key}-all", open=is_open),
         id=key,
     )
+
+
+def _summary(report: ResourceReport) -> str:
+    """What is held tells its fields first: why it is held is often the same for all."""
+    told = (_fields(report) if report.result == "held" else "", one_line(report.message))
+    return " · ".join(each for each in told if each) or _fields(report)
 
 
 def _fields(report: ResourceReport) -> str:

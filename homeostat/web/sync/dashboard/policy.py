@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -268,5 +269,9 @@ def _resources(each: PolicyRow) -> Markup:
         )
         return el("section", title, nothing(text))
     more = f" {status.resources_omitted:,} more are not listed." if status.resources_omitted else ""
-    note = el("p", f"As the last sync saw them, failed ones first. Secrets are hidden.{more}", class_="summary")
+    counts = Counter(each.result for each in status.resources)
+    found = ", ".join(f"{count:,} {word}" for word, count in counts.items())
+    note = el(
+        "p", f"{found}. As the last sync saw them, failed ones first. Secrets are hidden.{more}", class_="summary"
+    )
     return el("section", title, note, resource_list(status.resources))

@@ -7,12 +7,13 @@ import msgspec
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.api.kinds import KINDS
 from homeostat.operators.sync.api.parts import GROUP
-from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY, PolicyStatus
+from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY, PolicyStatus, ResourceReport
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.plane import Plane
 from homeostat.runtime.installation import install
 from homeostat.web.dashboard.html.markup import el
+from homeostat.web.sync.dashboard.differences import MOST_OPEN, resource_list
 from homeostat.web.sync.dashboard.syncs import syncs_section
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
 from tests.web.dashboard.site import Document, Site
@@ -193,3 +194,15 @@ def test_syncs_are_drawn_over_time_and_lead_to_their_rows() -> None:
     rows = {each.attributes["id"] for each in page.all("tr") if "id" in each.attributes}
     assert [each.attributes["href"] for each in bars] == [f"#row-sync-{at}" for at in (2, 0, 3, 4, 1)]
     assert {each.attributes["href"].removeprefix("#") for each in bars} == rows
+
+
+def test_of_many_differences_the_first_are_shown_each_with_its_fields() -> None:
+    reports = [
+        ResourceReport(path=f"/topics/{at}", result="held", message="mode is observe", fields=["/days"])
+        for at in range(81)
+    ]
+    shown = Document(resource_list(reports))
+    assert [len(each.text.split("mode is observe")) - 1 for each in shown.all("ol")] == [MOST_OPEN, 81 - MOST_OPEN]
+    assert shown.one("details", id="resource-rest").text.startswith("Show 61 more")
+    assert shown.all("span", class_="why")[0].text == "/days · mode is observe"
+    assert len(Document(resource_list(reports[: MOST_OPEN + 5])).all("ol")) == 1
