@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from homeostat.client.base import Client
+from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import LEASE
 from homeostat.runtime.telemetry.state import ControllerState, OperatorState, ReadStates, WatchState
@@ -30,6 +30,7 @@ from homeostat.web.dashboard.html.components import (
 )
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.objects.kinds import ServedKinds, object_path
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
@@ -69,6 +70,7 @@ _leases = msgspec.json.Decoder(_Leases)
 class Operators:
     def __init__(self, client: Client, states: ReadStates, leases: str, *, is_plane: bool) -> None:
         self._client, self._states, self._leases, self._is_plane = client, states, leases, is_plane
+        self._kinds = ServedKinds(client)
 
     async def show(self, visit: Visit) -> Page:
         states = sorted(self._states(), key=_order)
@@ -110,14 +112,14 @@ class Operators:
             troubles,
             _facts(found),
             _controllers(found.controllers) if found.is_awake else _asleep(found),
-            _failures(found.controllers),
+            await self._failures(found.controllers),
             _watches(found.watches),
         ]
         return Page(name, content, TITLE)
 
     async def summary(self, visit: Visit) -> Node:
         """Only if something is wrong."""
-        troubled = [each for each in self._states() if each.troubles or any(one.failing for one in each.controllers)]
+        troubled = [each for each in self._states() if each.troubles or _failing(each)]
         if not troubled:
             return None
         rows = [
@@ -125,7 +127,7 @@ class Operators:
                 f"operator-{each.name}",
                 el("a", each.name, href=f"{HERE}/{each.name}"),
                 _state_chip(each),
-                many(sum(one.failing for one in each.controllers), "failing object"),
+                many(_failing(each), "failing object"),
                 el("span", one_line("; ".join(each.troubles)), class_="why"),
             )
             for each in troubled
@@ -133,6 +135,40 @@ class Operators:
         return el(
             "section", heading(TITLE), table("Operators in trouble", ("Operator", "State", "Failing", "Trouble"), rows)
         )
+
+    async def _failures(self, controllers: Sequence[ControllerState]) -> Node:
+        total = sum(each.failing for each in controllers)
+        if not total:
+            return None
+        rows = [
+            row(
+                f"failure-{each.name}-{at}",
+                await self._linked(one.object),
+                each.name,
+                el("span", one_line(one.reason), class_="why"),
+            )
+            for each in controllers
+            for at, one in enumerate(each.failures)
+        ]
+        listed = "" if len(rows) >= total else f"; the first {len(rows)} are listed"
+        note = el("p", f"{many(total, 'failing object')}{listed}.", class_="summary")
+        return el(
+            "section", heading("Last errors"), note, table("Last errors", ("Object", "Controller", "Error"), rows)
+        )
+
+    async def _linked(self, text: str) -> Node:
+        """`Mailbox.resources.homeostat.dev shop/support` as a link to the object, if the server has the kind."""
+        kind, _, where = text.partition(" ")
+        namespace, _, name = where.rpartition("/")
+        title, _, group = kind.partition(".")
+        try:
+            kinds = await self._kinds.listed()
+        except (ApiError, UnreachableError):
+            return text
+        found = next((each for each in kinds if (each.kind, each.group) == (title, group)), None)
+        if found is None or not name or bool(namespace) != found.is_namespaced:
+            return text
+        return [el("a", where, href=object_path(found, namespace, name)), el("span", found.kind, class_="note")]
 
     async def _elections(self) -> Node:
         if not self._leases:
@@ -172,8 +208,8 @@ def operators_section(client: Client, states: ReadStates, *, leases: str, is_pla
     )
 
 
-def _order(state: OperatorState) -> tuple[bool, bool, str]:
-    return not state.troubles, not state.is_awake, state.name
+def _order(state: OperatorState) -> tuple[bool, bool, bool, str]:
+    return not state.troubles, not _failing(state), not state.is_awake, state.name
 
 
 def _state_chip(state: OperatorState) -> Markup:
@@ -183,7 +219,14 @@ def _state_chip(state: OperatorState) -> Markup:
         return chip("asleep", "phase-pending")
     if state.is_paused:
         return chip("paused", "warn")
+    if count := _failing(state):
+        return chip(f"{count:,} failing", "warn")
     return chip("working", "good") if state.is_leading else chip("standby", "phase-reconciling")
+
+
+def _failing(state: OperatorState) -> int:
+    """Objects whose last reconciliation ended in an error."""
+    return sum(each.failing for each in state.controllers)
 
 
 def _leader(state: OperatorState) -> Node:
@@ -198,7 +241,7 @@ def _row(state: OperatorState) -> Row:
     controllers = state.controllers
     waiting, working = sum(each.depth for each in controllers), sum(each.working for each in controllers)
     oldest = max((each.age_s for each in state.watches), default=0.0)
-    failing = sum(each.failing for each in controllers)
+    failing = _failing(state)
     # Simulated workloads and passes over images have queues of their own: a 0 would say that nothing happens.
     uncounted = None if controllers else el("span", "not counted" if state.is_awake else "–", class_="quiet")
     return row(
@@ -282,19 +325,6 @@ def _controllers(controllers: Sequence[ControllerState]) -> Node:
     return el("section", heading("Queues and reconciles"), table("Queues and reconciles", headings, rows))
 
 
-def _failures(controllers: Sequence[ControllerState]) -> Node:
-    total = sum(each.failing for each in controllers)
-    if not total:
-        return None
-    rows = [
-        row(f"failure-{each.name}-{at}", one.object, each.name, el("span", one_line(one.reason), class_="why"))
-        for each in controllers
-        for at, one in enumerate(each.failures)
-    ]
-    note = el("p", f"{many(total, 'failing object')}; the first ones are listed.", class_="summary")
-    return el("section", heading("Last errors"), note, table("Last errors", ("Object", "Controller", "Error"), rows))
-
-
 def _watches(watches: Sequence[WatchState]) -> Node:
     if not watches:
         return None
@@ -307,7 +337,7 @@ def _watches(watches: Sequence[WatchState]) -> Node:
                 each.state,
                 "bad" if each.trouble else "good" if each.state in ("streaming", "watching") else "phase-pending",
             ),
-            seconds(each.age_s),
+            f"{seconds(each.age_s)} ago",
             f"{each.objects:,}",
             f"{each.restarts:,}",
             f"{each.relists:,}",

@@ -22,6 +22,7 @@ from homeostat.runtime.telemetry.state import ControllerState, Failing, Operator
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
 from homeostat.web.actions import serving
+from homeostat.web.dashboard.operators import _state_chip
 from homeostat.web.identity.identity import open_identity
 from tests.web.dashboard.declaring import HOSTILE, reading, visitor
 from tests.web.dashboard.site import Site
@@ -42,8 +43,8 @@ TROUBLED = OperatorState(
             outcomes={"failed": 2},
             mean_s=6.0,
             slowest_s=float("inf"),
-            failing=1,
-            failures=(Failing("Order default/a", HOSTILE),),
+            failing=2,
+            failures=(Failing("Order default/a", HOSTILE), Failing("ConfigMap default/b", "lost")),
         ),
     ),
     watches=(
@@ -95,6 +96,12 @@ async def test_operators_and_access_are_shown_to_administrators(plane: Plane, mo
         await check_access(plane, site, admin)
 
 
+def test_an_operator_with_objects_that_fail_is_not_called_working() -> None:
+    failing = OperatorState(name="a", is_leading=True, controllers=(ControllerState(name="a", failing=2),))
+    assert "2 failing" in _state_chip(failing)
+    assert "working" in _state_chip(OperatorState(name="a", is_leading=True))
+
+
 async def check_operators(site: Site, admin: str) -> None:
     page = await site.open("/operators", Cookie=admin)
     assert [each.text.split("<")[0] for each in page.document.all("th", scope="row")] == ["trade", "policy", "images"]
@@ -105,7 +112,9 @@ async def check_operators(site: Site, admin: str) -> None:
     assert "/apis/devops.stochastic.io/v1/devopspolicies" in page.text
     page = await site.open("/operators/trade", Cookie=admin)
     assert "over 5 min" in page.text
-    assert "1 failing object" in page.text
+    assert "2 failing objects." in page.text
+    link = page.document.one("a", href="/dashboard/objects/core/configmaps/default/b")
+    assert link.text == "default/b"
     assert "<script>" not in page.source
     assert "No resource was reconciled yet." in (await site.open("/runs", Cookie=admin)).text
     empty = await site.open("/policies", Cookie=admin)
