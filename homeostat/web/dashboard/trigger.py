@@ -1,4 +1,4 @@
-"""How the objects of a kind are reconciled now: the annotation whose new value their operator waits for."""
+"""How the objects of a kind are reconciled now, and paused: annotations that their operator reads."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from homeostat.objects.kind import Kind
 
 
 class Trigger(msgspec.Struct, frozen=True):
-    """`given` is an annotation with a value without which the operator ignores an object of the kind, and `served` a
-    kind that the server has if the operator is installed.
+    """`annotation` is the one whose new value the operator waits for, empty if there is none. `given` is an annotation
+    with a value without which the operator ignores an object of the kind, and `served` a kind that the server has if
+    the operator is installed. An object with the annotation `pause` stays as it is; empty if nothing pauses it.
     """
 
-    annotation: str
+    annotation: str = ""
     given: tuple[str, str] | None = None
     served: Kind | None = None
+    pause: str = ""
 
 
 Triggers = Mapping[tuple[str, str], Trigger]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from homeostat.operators.actions.api import GROUP, REQUESTED, RESOURCES
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.actions.dashboard.findings import ResourceFindings
 from homeostat.web.actions.dashboard.inputs import INPUTS, RUNS, Inputs
 from homeostat.web.actions.dashboard.listing import HERE, Listing
@@ -43,7 +44,7 @@ def resource_section(face: Face) -> Section:
         find=ResourceSearch(face).find,
         findings=ResourceFindings(face).find,
         groups=(GROUP, RESOURCES),
-        triggers={(RESOURCES, "*"): Trigger(REQUESTED)},
+        triggers={(RESOURCES, "*"): Trigger(REQUESTED, pause=PAUSE)},
         summary=ResourceOverview(face, counts).show,
         run=runs.run,
     )

@@ -6,6 +6,7 @@ import asyncio
 
 from homeostat.client.base import Client
 from homeostat.operators.contracts.api import PACTO, PACTO_REVISION, REQUESTED
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.contracts.dashboard.contract import ContractPage
 from homeostat.web.contracts.dashboard.contracts import HERE, TITLE, Contracts
 from homeostat.web.contracts.dashboard.findings import ContractFindings
@@ -47,7 +48,7 @@ def open_section(client: Client, within: str = "") -> Section:
         report=ContractReport(contracts).make,
         findings=ContractFindings(contracts).find,
         groups=(PACTO.kind.group,),
-        triggers={(PACTO.kind.group, PACTO.kind.plural): Trigger(REQUESTED)},
+        triggers={(PACTO.kind.group, PACTO.kind.plural): Trigger(REQUESTED, pause=PAUSE)},
         is_for_administrators=True,
         questions=tuple(Question(each.group, each.plural, "list") for each in (PACTO.kind, PACTO_REVISION.kind)),
         run=run,

@@ -6,6 +6,7 @@ Only buttons depend on this: the server checks each request itself, with the cre
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,9 +14,12 @@ import msgspec
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError
+from homeostat.objects.json import Json
 from homeostat.objects.kind import POD, Kind
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_RULES_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+_REVIEWED: Final = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
 _KEPT_S: Final = 10.0
 _SERVED_KEPT_S: Final = 60.0
 _MOST_KEPT: Final = 512
@@ -40,6 +44,7 @@ class _ServedList(msgspec.Struct, frozen=True):
 
 _served_list = msgspec.json.Decoder(_ServedList)
 _log_servers: WeakKeyDictionary[Client, tuple[float, bool]] = WeakKeyDictionary()
+_rules: WeakKeyDictionary[Client, dict[str, tuple[float, bool]]] = WeakKeyDictionary()
 _answers: WeakKeyDictionary[Client, dict[_Question, tuple[float, bool]]] = WeakKeyDictionary()
 
 
@@ -68,6 +73,36 @@ async def may(
 
 async def may_list(client: Client, kind: Kind, namespace: str = "") -> bool:
     return await may(client, "list", kind, namespace)
+
+
+async def may_create_any(client: Client, namespace: str) -> bool:
+    """Whether the user of this client is allowed to create any object in the namespace, by its rules there; yes if the
+    server cannot tell. Everybody may create reviews of their own access, which are no objects.
+    """
+    known = _rules.setdefault(client, {})
+    until, allowed = known.get(namespace, (0.0, False))
+    now = time.monotonic()
+    if until > now:
+        return allowed
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
+    try:
+        status = (await client.create(_RULES_REVIEWS, {**review, "spec": {"namespace": namespace or "default"}}))[
+            "status"
+        ]
+    except ApiError:
+        return True
+    allowed = bool(status.get("incomplete")) or any(map(_creates, status.get("resourceRules") or ()))
+    if len(known) >= _MOST_KEPT:
+        known.clear()
+    known[namespace] = (now + _KEPT_S, allowed)
+    return allowed
+
+
+def _creates(rule: Mapping[str, Json]) -> bool:
+    verbs, groups = rule.get("verbs") or (), rule.get("apiGroups") or ()
+    assert isinstance(verbs, Sequence)
+    assert isinstance(groups, Sequence)
+    return ("create" in verbs or "*" in verbs) and not set(groups) <= _REVIEWED
 
 
 def is_pod(kind: Kind) -> bool:

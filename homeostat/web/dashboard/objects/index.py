@@ -25,6 +25,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.namespaces import namespace_field
+from homeostat.web.dashboard.objects.access import may_create_any
 from homeostat.web.dashboard.objects.commands import command_lines
 from homeostat.web.dashboard.objects.kinds import CORE, HERE, ServedKinds, kind_path
 from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, read_names
@@ -36,6 +37,7 @@ _KEPT_S: Final = 5.0
 _MOST_KEPT: Final = 16
 _AT_ONCE: Final = 16
 _COUNTED_WITHIN_S: Final = 3.0
+_NOT_ALLOWED: Final = "not allowed"
 Count = int | str
 """A number, or why there is none."""
 
@@ -60,6 +62,9 @@ class Index:
             counts = await self._counts(client, every, wanted.namespace)
         shown = [each for each in every if _matches(each, wanted.q.strip().lower())]
         total = sum(count for count in counts.values() if isinstance(count, int))
+        hidden = [each for each in shown if counts.get(each) == _NOT_ALLOWED]
+        allowed = [each for each in shown if counts.get(each) != _NOT_ALLOWED]
+        create = await _create_link(client, wanted.namespace)
         content: list[Node] = [
             el(
                 "div",
@@ -67,21 +72,15 @@ class Index:
                 el(
                     "div",
                     command_lines("homeostat api-resources"),
-                    el(
-                        "a",
-                        "Create object",
-                        href=place(f"{HERE}/create", {"namespace": wanted.namespace}),
-                        class_="button",
-                    ),
+                    create,
                     class_="choices",
                 ),
                 class_="title",
             ),
             _form(wanted, await namespace_field(client, wanted.namespace)),
-            el("p", f"{many(len(shown), 'kind')}; {many(total, 'object')} of all kinds", class_="summary"),
-            _groups(shown, counts, wanted.namespace)
-            if shown
-            else el("div", el("p", "No kind matches."), class_="empty"),
+            el("p", f"{many(len(allowed), 'kind')}; {many(total, 'object')} of all kinds", class_="summary"),
+            _groups(allowed, counts, wanted.namespace) if allowed else _nothing(hidden, wanted.namespace),
+            _not_allowed(hidden, wanted.namespace),
         ]
         return Page(TITLE, content, TITLE)
 
@@ -110,7 +109,7 @@ async def _count(client: Client, kind: Kind, namespace: str) -> Count:
     try:
         page = read_names(await client.fetch("GET", kind.path(namespace), {"limit": 1}, accept=ACCEPT_METADATA))
     except ForbiddenError:
-        return "not allowed"
+        return _NOT_ALLOWED
     except (ApiError, UnreachableError, msgspec.DecodeError):
         return "unavailable"
     shown = len(page.items or ())
@@ -140,6 +139,36 @@ def _groups(kinds: Iterable[Kind], counts: Mapping[Kind, Count], namespace: str)
     return el("div", cards, class_="groups")
 
 
+async def _create_link(client: Client, namespace: str) -> Node:
+    """For who may create some object there."""
+    if not await may_create_any(client, namespace):
+        return None
+    return el("a", "Create object", href=place(f"{HERE}/create", {"namespace": namespace}), class_="button")
+
+
+def _nothing(hidden: Sequence[Kind], namespace: str) -> Markup:
+    if not hidden:
+        return el("div", el("p", "No kind matches."), class_="empty")
+    if namespace:
+        return el("div", el("p", f"You are not allowed to list objects in the namespace {namespace}."), class_="empty")
+    text = "You are not allowed to list objects in all namespaces. Enter a namespace that you may see, above."
+    return el("div", el("p", text), class_="empty")
+
+
+def _not_allowed(kinds: Sequence[Kind], namespace: str) -> Node:
+    """The kinds that the visitor may not list; an object of them may still be readable by its name."""
+    if not kinds:
+        return None
+    where = f"in {namespace}" if namespace else "in all namespaces"
+    links = [[", " if at else "", _kind_link(each, namespace)] for at, each in enumerate(kinds)]
+    title = el("summary", f"{many(len(kinds), 'kind')} that you are not allowed to list {where}")
+    return el("details", title, el("p", links, class_="note"), class_="fold", id="not-allowed")
+
+
+def _kind_link(kind: Kind, namespace: str) -> Markup:
+    return el("a", kind.kind, href=kind_path(kind, namespace=namespace))
+
+
 def _is_built_in(group: str) -> bool:
     return "." not in group or group.endswith(".k8s.io")
 
@@ -155,7 +184,7 @@ def _item(kind: Kind, count: Count, namespace: str) -> Markup:
     number: Node = el("span", f"{count:,}" if isinstance(count, int) else count, class_="count" if count else "quiet")
     words = " ".join(kind.short_names)
     name = [
-        el("a", kind.kind, href=kind_path(kind, namespace=namespace)),
+        _kind_link(kind, namespace),
         el("span", words, class_="note") if words else None,
     ]
     return el("li", el("span", name, class_="kind"), number, class_="" if count else "none", id=f"kind-{kind.title}")

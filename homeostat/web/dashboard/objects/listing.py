@@ -25,6 +25,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.namespaces import namespace_field
 from homeostat.web.dashboard.objects.bulk.operation import Operation
 from homeostat.web.dashboard.objects.bulk.selection import box, head, selection_form
+from homeostat.web.dashboard.objects.cell import cell, text_of_cell
 from homeostat.web.dashboard.objects.commands import command_lines, on_list
 from homeostat.web.dashboard.objects.forms.create import create_link
 from homeostat.web.dashboard.objects.index import TITLE
@@ -108,13 +109,13 @@ class Listing:
         wanted = read_query(visit.request, Filter)
         kind = await self._kinds.find(visit.captured["group"], visit.captured["plural"], wanted.version)
         client = visit.client(self._client)
-        problem, found = "", Found((), ())
+        problem, found, forbidden = "", Found((), ()), list[Node]()
         try:
             found = await _found(client, kind, wanted, turn)
         except ExpiredError:
             problem = "This page of the list has expired on the server. Start again from its beginning."
         except ForbiddenError as error:
-            problem = error.message
+            problem, forbidden = error.message, _forbidden(kind, wanted.namespace)
         except ApiError as error:
             if error.code not in (400, 422):
                 raise
@@ -127,6 +128,7 @@ class Listing:
             _head(kind, wanted, await self._kinds.versions(kind), create),
             await _form(client, kind, wanted),
             el("p", problem, class_="trouble", role="alert") if problem else _summary(wanted, found),
+            forbidden,
             _rows(
                 kind, wanted, found, await self._kinds.by_word() if _is_event(kind) else {}, is_selectable=bool(offered)
             )
@@ -316,7 +318,7 @@ def _is_event(kind: Kind) -> bool:
 
 def _subject(value: Json, namespace: str, kinds: Mapping[str, Kind]) -> Node:
     """`deployment/web` as a link, if the server has the kind."""
-    text = _text(value)
+    text = text_of_cell(value)
     word, _, name = text.partition("/")
     found = kinds.get(word.lower())
     if found is None or not name:
@@ -340,7 +342,7 @@ def _row(
     for place, (at, column) in enumerate(shown):
         value: Json = row.cells[at] if at < len(row.cells) else None
         if place == 0:
-            link = el("a", _text(value) or meta.name, href=path)
+            link = el("a", text_of_cell(value) or meta.name, href=path)
             gone = [" ", chip("deleting", "phase-deleting")] if meta.deletion_timestamp else None
             cells.append(el("th", link, gone, scope="row"))
             if has_namespace:
@@ -350,28 +352,35 @@ def _row(
         elif column.name == "Object" and kinds:
             cells.append(el("td", _subject(value, meta.namespace, kinds), data_label=column.name))
         else:
-            text, style = _text(value), "wide" if column.is_wide else None
+            text, style = text_of_cell(value), "wide" if column.is_wide else None
             # The end of a long text is cut off, and shown by a pointer.
             title = text if len(text) > _LONG_CELL else None
-            cells.append(el("td", text, data_label=column.name, class_=style, title=title))
+            cells.append(
+                el("td", cell(column.name, text, kind.kind), data_label=column.name, class_=style, title=title)
+            )
     return el("tr", cells, id=f"row-{meta.uid}")
-
-
-def _text(value: Json) -> str:
-    if value is None:
-        return ""
-    return ("yes" if value else "no") if isinstance(value, bool) else one_line(str(value))
 
 
 def _nothing(kind: Kind, wanted: Filter) -> Markup:
     if wanted.is_narrowed:
         return el("div", el("p", f"No {kind.kind} matches."), class_="empty")
+    if _is_event(kind):
+        return el(
+            "div", el("p", "There are no Events. Controllers report them; after an hour they are gone."), class_="empty"
+        )
     return el(
         "div",
         el("p", f"There is no {kind.kind} yet. To create one, write its manifest and apply it:"),
         command_lines(f"homeostat explain {kind.plural}", "homeostat apply -f FILE"),
         class_="empty",
     )
+
+
+def _forbidden(kind: Kind, namespace: str) -> list[Node]:
+    """What somebody can do who may not list them here."""
+    if kind.is_namespaced and not namespace:
+        return [el("p", "If you are allowed to list them in one namespace, enter it above.")]
+    return []
 
 
 def _pager(kind: Kind, wanted: Filter, found: Found) -> Node:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from homeostat.client.base import Client
 from homeostat.operators.policy.api import CLUSTER_DEVOPS_POLICY, DEVOPS_POLICY, POLICY_AUDIT_RESULT
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.dashboard.section import Section
+from homeostat.web.dashboard.trigger import Trigger
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Watched
 from homeostat.web.policy.dashboard.findings import PolicyFindings
@@ -28,6 +30,9 @@ def open_section(client: Client, within: str = "") -> Section:
         report=PolicyReport(policies).make,
         findings=PolicyFindings(client, policies).find,
         groups=(DEVOPS_POLICY.kind.group,),
+        triggers={
+            (each.kind.group, each.kind.plural): Trigger(pause=PAUSE) for each in (DEVOPS_POLICY, CLUSTER_DEVOPS_POLICY)
+        },
         is_for_administrators=True,
         questions=tuple(
             Question(each.kind.group, each.kind.plural, "list")

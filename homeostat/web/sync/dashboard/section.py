@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from homeostat.client.base import Client
 from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.trigger import Trigger
 from homeostat.web.kit.gate import Question
@@ -43,7 +44,7 @@ def open_section(client: Client, within: str = "") -> Section:
         report=SyncReport(policies).make,
         findings=SyncFindings(watched).find,
         groups=(kind.group,),
-        triggers={(kind.group, kind.plural): Trigger(REQUESTED)},
+        triggers={(kind.group, kind.plural): Trigger(REQUESTED, pause=PAUSE)},
         is_for_administrators=True,
         questions=tuple(
             Question(kind.group, each, "list") for each in (kind.plural, "resourcerepositories", "managedservers")

@@ -6,11 +6,12 @@ import pytest
 
 from homeostat.client import base
 from homeostat.objects.json import JsonObject
-from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT
+from homeostat.objects.kind import CONFIG_MAP, DEPLOYMENT, Kind
 from homeostat.operators.contracts.api import PACTO
 from homeostat.operators.images.api import REQUESTED
 from homeostat.operators.sync.api.policy import SYNC_POLICY
 from homeostat.plane import Plane
+from homeostat.runtime.control.failure_conditions import PAUSE
 from homeostat.web.dashboard.objects.bulk.selection import MOST_FIELDS, MOST_SELECTED
 from tests.holds import measured_turns
 from tests.server.admission.hooks import BINDINGS, POLICIES, binding, policy
@@ -183,5 +184,37 @@ async def test_objects_of_every_operator_that_reconciles_on_request_are_offered(
     web, untracked = [await plane.client.get(DEPLOYMENT.path("default", each)) for each in ("web", "untracked")]
     assert REQUESTED in web["metadata"]["annotations"]
     assert REQUESTED not in untracked["metadata"].get("annotations", {})
+    for kind in (SYNC_POLICY.kind, PACTO.kind):
+        await _is_paused_and_resumed(plane, site, kind)
     notes = await site.shows("/objects/resources.homeostat.dev/notes", "Reconcile now")
     assert [each.text for each in notes.document.all("option") if each.attributes["value"] == "reconcile"]
+
+
+async def _is_paused_and_resumed(plane: Plane, site: Site, kind: Kind) -> None:
+    here = f"/objects/{kind.group}/{kind.plural}"
+    form = _selected(await site.open(f"{here}?namespace=default"))
+    for operation, values in (("pause", {"true"}), ("resume", {None})):
+        preview = await site.send(f"{here}/bulk", {**form, "operation": operation})
+        assert PAUSE in preview.document.all("code", class_="command")[0].text
+        done = await site.send(f"{here}/bulk", _confirmed(preview))
+        assert f"{operation}d, 0 failed." in done.document.one("p", role="status").text
+        found, _ = await plane.client.list(kind.path("default"))
+        assert {each["metadata"].get("annotations", {}).get(PAUSE) for each in found} == values
+
+
+async def test_selected_workloads_are_restarted_by_a_new_template(plane: Plane, site: Site) -> None:
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": pod}
+    await declare(plane.client, DEPLOYMENT, "web", spec=spec)
+    here = "/objects/apps/deployments"
+    form = {**_selected(await site.open(f"{here}?namespace=default")), "operation": "restart"}
+    preview = await site.send(f"{here}/bulk", form)
+    assert "kubectl rollout restart deployments.apps web -n default" in [
+        each.text for each in preview.document.all("code", class_="command")
+    ]
+    done = await site.send(f"{here}/bulk", _confirmed(preview))
+    assert "1 object restarted, 0 failed." in done.document.one("p", role="status").text
+    template = (await plane.client.get(DEPLOYMENT.path("default", "web")))["spec"]["template"]
+    assert list(template["metadata"]["annotations"]) == ["kubectl.kubernetes.io/restartedAt"]
+    maps = await site.send(f"{MAPS}/bulk", {**form, "operation": "pause"})
+    assert "expected label, delete." in maps.document.one("p", role="alert").text

@@ -12,6 +12,7 @@ import pytest
 from homeostat.client.connect import open_client
 from homeostat.client.endpoint.kubeconfig import load_endpoint
 from homeostat.objects.errors import UnauthorizedError
+from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import POD
 from homeostat.objects.roles import rule
 from homeostat.plane import Plane, Settings, open_plane
@@ -23,6 +24,7 @@ from tests.web.dashboard.objects.seed import DEPLOYMENTS, bind, seed
 from tests.web.dashboard.site import Page, Site
 
 _WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+RBAC = "rbac.authorization.k8s.io"
 WEB = "/objects/apps/deployments/shop/web"
 
 
@@ -71,7 +73,10 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
     assert (await guarded.open("/objects/create")).status == 303
     assert "secrets is forbidden" in (await seen("/objects/core/secrets")).text
     assert (await seen("/objects/core/secrets/shop/db")).status == 403
-    assert "Secretnot allowed" in (await seen("/objects")).document.one("li", id="kind-secret").text
+    index = (await seen("/objects")).document
+    assert ("Secret" in index.one("details", id="not-allowed").text, index.all("li", id="kind-secret")) == (True, [])
+    assert "Create object" not in [each.text for each in index.all("a", class_="button")]
+    assert (await seen("/objects")).document.all("li", id="kind-configmap") != []
     found = json.loads((await seen("/find?q=web")).source)["found"]
     assert [each["path"] for each in found if each["title"] == "web"] == [f"/dashboard{WEB}"]
     assert all("/secrets/" not in each["path"] for each in json.loads((await seen("/find?q=db")).source)["found"])
@@ -93,6 +98,32 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
     assert json.loads((await guarded.open("/find?q=web", Cookie=clerk)).source) == {"found": []}
     assert (await guarded.open("/objects", Cookie=session)).status == 200
     assert (await guarded.open("/find?q=web")).status == 401
+
+
+async def test_a_visitor_of_one_namespace_is_told_to_choose_it_and_sees_it_alone(plane: Plane, guarded: Site) -> None:
+    await seed(plane.client)
+    cookie = await visitor(plane, guarded, "vera", [])
+    role: JsonObject = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "edit"}
+    subjects: list[Json] = [{"kind": "User", "apiGroup": RBAC, "name": "vera"}]
+    binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "vera"}}
+    bindings = f"/apis/{RBAC}/v1/namespaces/shop/rolebindings"
+    await plane.client.create(bindings, {**binding, "roleRef": role, "subjects": subjects})
+    index = await guarded.open("/objects", Cookie=cookie)
+    assert "Enter a namespace that you may see, above." in index.text
+    assert index.document.all("section", class_="group") == []
+    buttons = [each.text for each in index.document.all("a", class_="button")]
+    assert buttons == [], "who may create nothing in all namespaces has no button"
+    listed = await guarded.open("/objects/apps/deployments", Cookie=cookie)
+    assert "If you are allowed to list them in one namespace, enter it above." in listed.text
+
+    shop = await guarded.open("/objects?namespace=shop", Cookie=cookie)
+    assert [each.text for each in shop.document.all("a", class_="button")] == ["Create object"]
+    assert shop.document.all("li", id="kind-deployment.apps") != []
+    listed = await guarded.open("/objects/apps/deployments?namespace=shop", Cookie=cookie)
+    assert (listed.document.all("p", role="alert"), len(listed.document.all("input", form="bulk")) > 0) == ([], True)
+    assert (await guarded.open("/objects/core/configmaps?namespace=default", Cookie=cookie)).document.one(
+        "p", role="alert"
+    )
 
 
 async def test_beside_a_cluster_too_the_visitors_token_replaces_the_servers_certificate(plane: Plane) -> None:

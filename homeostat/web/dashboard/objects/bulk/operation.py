@@ -12,6 +12,7 @@ from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.objects.commands import word_of
 from homeostat.web.dashboard.objects.forms.manifest import MANAGER
+from homeostat.web.dashboard.objects.rollback.revisions import is_rollable
 from homeostat.web.dashboard.trigger import Trigger
 
 _pair: Final = re.compile(r"([A-Za-z0-9._/-]+)=([A-Za-z0-9._-]*)")
@@ -41,20 +42,31 @@ class Operation(NamedTuple):
 DELETE: Final = Operation("delete", "Delete", "delete", "deleted")
 LABEL: Final = Operation("label", "Set label", "patch", "labelled")
 RECONCILE: Final = Operation("reconcile", "Reconcile now", "patch", "requested")
+PAUSE: Final = Operation("pause", "Pause", "patch", "paused")
+RESUME: Final = Operation("resume", "Resume", "patch", "resumed")
+RESTART: Final = Operation("restart", "Restart", "patch", "restarted")
+_RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
 
 
 def operations_of(kind: Kind, trigger: Trigger | None) -> list[Operation]:
-    possible = (RECONCILE, LABEL, DELETE) if trigger is not None else (LABEL, DELETE)
+    possible: list[Operation] = []
+    if trigger is not None and trigger.annotation:
+        possible.append(RECONCILE)
+    if is_rollable(kind):
+        possible.append(RESTART)
+    if trigger is not None and trigger.pause:
+        possible += [PAUSE, RESUME]
+    possible += [LABEL, DELETE]
     return [each for each in possible if each.verb in kind.verbs]
 
 
 class Change(NamedTuple):
-    """An operation with what it needs: a label, or the annotation that triggers a reconciliation."""
+    """An operation with what it needs: a label, or the annotation that triggers, pauses or restarts."""
 
     operation: Operation
     name: str = ""
     value: str | None = None
-    """None removes the label."""
+    """None removes the label or the annotation."""
     given: tuple[str, str] | None = None
     """An annotation that an object must have."""
 
@@ -73,9 +85,15 @@ class Change(NamedTuple):
             about = {"apiVersion": "v1", "kind": "DeleteOptions"}
             return Sent("DELETE", {}, {**about, **options}, "application/json")
         field = "labels" if self.operation is LABEL else "annotations"
-        metadata: dict[str, Json] = {"uid": uid, field: {self.name: self.value}}
+        metadata: dict[str, Json] = {"uid": uid}
+        body: JsonObject = {"metadata": metadata}
+        if self.operation is RESTART:
+            # A new template: the controller replaces the Pods, as `kubectl rollout restart` lets it.
+            body["spec"] = {"template": {"metadata": {"annotations": {self.name: self.value}}}}
+        else:
+            metadata[field] = {self.name: self.value}
         query = {"fieldManager": MANAGER, "dryRun": "All" if is_dry else ""}
-        return Sent("PATCH", query, {"metadata": metadata}, MERGE_PATCH)
+        return Sent("PATCH", query, body, MERGE_PATCH)
 
     def obstacle(self, annotations: Mapping[str, str]) -> str:
         """Why the change would have no effect on an object that then has these; empty if it would."""
@@ -94,7 +112,13 @@ class Change(NamedTuple):
         if self.operation is LABEL:
             change = f"{self.name}-" if self.value is None else f"{self.name}={self.value}"
             return shell("homeostat", "label", word_of(kind), *names, change, *where, "--overwrite")
+        if self.operation is RESTART:
+            return shell("kubectl", "rollout", "restart", word_of(kind), *names, *where)
         words = shell("homeostat", "annotate", word_of(kind), *names, *where)
+        if self.operation is PAUSE:
+            return f"{words} {self.name}={self.value} --overwrite"
+        if self.operation is RESUME:
+            return f"{words} {self.name}-"
         return f'{words} {self.name}="$(date -u +%FT%TZ)" --overwrite'
 
 
@@ -109,6 +133,10 @@ def read_change(form: Mapping[str, str], kind: Kind, trigger: Trigger | None, st
         )
     if operation is RECONCILE and trigger is not None:
         return Change(operation, trigger.annotation, stamp, trigger.given)
+    if operation in (PAUSE, RESUME) and trigger is not None:
+        return Change(operation, trigger.pause, "true" if operation is PAUSE else None)
+    if operation is RESTART:
+        return Change(operation, _RESTARTED, stamp)
     if operation is DELETE:
         return Change(operation)
     text = form.get("label", "").strip()

@@ -1,4 +1,4 @@
-"""`.../bulk`: deletes, labels or reconciles the objects that were selected in a list.
+"""`.../bulk`: deletes, labels, reconciles, pauses or restarts the objects that were selected in a list.
 
 The first page says for each object what the server would do, by a dry run; the second one what it did. Each request
 has the permissions of the visitor and is for the object that was selected, by its uid.
