@@ -35,12 +35,13 @@ from homeostat.web.dashboard.home.report import Change
 from homeostat.web.dashboard.home.timeline import EVENTS, Timeline
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
-from homeostat.web.dashboard.html.markup import el
+from homeostat.web.dashboard.html.markup import Markup, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.login.once import OnceLoginPage
 from homeostat.web.dashboard.login.page import Identify, LogIn, LoginPage, login_place
 from homeostat.web.dashboard.objects.access import may_list
-from homeostat.web.dashboard.objects.kinds import ServedKinds
+from homeostat.web.dashboard.objects.kinds import HERE as OBJECTS
+from homeostat.web.dashboard.objects.kinds import NO_NAMESPACE, ServedKinds
 from homeostat.web.dashboard.objects.large import computed
 from homeostat.web.dashboard.objects.section import objects_section
 from homeostat.web.dashboard.palette import Palette
@@ -54,6 +55,8 @@ from homeostat.web.kit.routing import Page as Handle
 from homeostat.web.kit.sessions.cookie import is_own_page, with_token
 from homeostat.web.kit.sessions.sessions import Sessions
 
+_OBJECT_PARTS: Final = 4
+"""Of the path of an object: group, plural, namespace, name."""
 _TITLES: Final = {403: "Not allowed", 404: "Not found", 422: "Invalid request", 503: "Unavailable"}
 
 
@@ -224,16 +227,27 @@ class Dashboard:
 
     def _refusal(self, request: Request, error: RefusalError, visit: Visit | None) -> Reply:
         if error.status == 401:
-            return redirect(login_place(request) if request.method != "POST" else f"{ROOT}/login")
+            return redirect(login_place(request))
         title = _TITLES.get(error.status, "Internal error")
-        home = el("p", el("a", "Go to Home", href=ROOT), class_="further") if visit is not None else None
+        home = _further(request, error) if visit is not None else None
         grants = error.grants if isinstance(error, HiddenSectionError) else ()
         ask = el("p", "An administrator can allow it:") if grants else None
         steps = [el("p", command(each)) for each in grants]
-        content = el("div", el("h1", title), el("p", str(error)), ask, steps, home, class_="empty", role="alert")
+        content = el("div", el("h1", title), el("p", error.text), ask, steps, home, class_="empty", role="alert")
         page = Page(title, content, status=error.status)
         headers = tuple(each for each in error.headers if each[0] == "Retry-After")
         return page_reply(request, page, visit.viewer if visit is not None else Viewer(), self._static, *headers)
+
+
+def _further(request: Request, error: RefusalError) -> Markup:
+    """Where to go from a page that cannot be shown; from one object that is gone to the list of its kind."""
+    home = el("a", "Go to Home", href=ROOT)
+    parts = request.path.removeprefix(f"{OBJECTS}/").split("/")
+    if error.status != 404 or not request.path.startswith(f"{OBJECTS}/") or len(parts) < _OBJECT_PARTS:
+        return el("p", home, class_="further")
+    group, plural, namespace = parts[:3]
+    where = place(f"{OBJECTS}/{group}/{plural}", {"namespace": "" if namespace == NO_NAMESPACE else namespace})
+    return el("p", el("a", f"Go to the list of {plural}", href=where), " or ", home, class_="further")
 
 
 async def _not_found(visit: Visit) -> Page:

@@ -22,6 +22,19 @@ class RefusalError(Exception):
         super().__init__(detail if isinstance(detail, str) else encode(detail).decode())
         self.status, self.detail, self.headers = status, detail, headers
 
+    @property
+    def text(self) -> str:
+        """For people, on a page."""
+        if not isinstance(self.detail, list):
+            return str(self)
+        problems = [each for each in self.detail if isinstance(each, dict)]
+        return "; ".join(f"{_field(each.get('loc'))}: {each.get('msg')}" for each in problems)
+
+
+def _field(location: Json) -> str:
+    """`page` of `["query", "page"]`."""
+    return ".".join(map(str, location[1:] or location)) if isinstance(location, list) else ""
+
 
 def unauthorized(detail: str = "Not authenticated") -> RefusalError:
     return RefusalError(401, detail, (("WWW-Authenticate", "Bearer"),))

@@ -13,7 +13,7 @@ import aiohttp
 from homeostat.objects.json import Json, JsonObject, encode
 from homeostat.testing.eventually import eventually
 
-_VOID = {"input", "link", "meta"}
+_VOID = {"input", "link", "meta", "wbr"}
 
 
 class Element(NamedTuple):

@@ -92,9 +92,17 @@ async def test_signing_out_ends_the_session_of_a_copied_cookie(guarded: Site) ->
     page = await guarded.send("/logout", {"proof": proof}, Cookie=cookie)
     assert (page.status, "Max-Age=0" in page.headers["Set-Cookie"]) == (303, True)
     copied = await guarded.open(Cookie=cookie)
-    assert (copied.status, copied.headers["Location"]) == (303, "/dashboard/login?next=%2Fdashboard")
-    sent = await guarded.send("/resources/1/reconcile", {"proof": proof}, Cookie=cookie)
-    assert (sent.status, sent.headers["Location"]) == (303, "/dashboard/login")
+    assert (copied.status, copied.headers["Location"]) == (303, "/dashboard/login?next=%2Fdashboard&ended=session")
+    assert "Your session has ended." in (await guarded.open("/login?next=%2Fdashboard&ended=session")).text
+    form = f"{guarded.url}/dashboard/resources?q=a"
+    sent = await guarded.send("/resources/1/reconcile", {"proof": proof}, Cookie=cookie, Referer=form)
+    assert (sent.status, sent.headers["Location"]) == (
+        303,
+        "/dashboard/login?next=%2Fdashboard%2Fresources%3Fq%3Da&ended=form",
+    )
+    assert "nothing was changed" in (await guarded.open("/login?ended=form")).text
+    sent = await guarded.send("/resources/1/reconcile", {}, Cookie=cookie, Referer="https://evil.example/x")
+    assert sent.headers["Location"] == "/dashboard/login?next=%2Fdashboard&ended=form"
     assert (await guarded.open("/find?q=a", Cookie=cookie)).status == 401
     assert (await guarded.open(Cookie=other)).status == 200
 

@@ -219,6 +219,15 @@ async def test_a_missing_resource_is_a_404_page(site: Site) -> None:
         assert page.document.all("h1"), path
 
 
+async def test_a_page_that_cannot_be_shown_says_why_in_words_and_leads_on(site: Site) -> None:
+    page = await site.open("/runs?page=x")
+    assert (page.status, "page: Expected `int`, got `str`" in page.text) == (422, True)
+    page = await site.open("/objects/core/configmaps/default/none")
+    assert page.document.all("a", href="/dashboard/objects/core/configmaps?namespace=default") != []
+    page = await site.open("/objects/core/namespaces/-/none")
+    assert page.document.all("a", href="/dashboard/objects/core/namespaces") != []
+
+
 async def test_nothing_is_done_by_forms_of_others(site: Site) -> None:
     await site.declare("/resources", note("a"))
     page = await ready(site, 1)

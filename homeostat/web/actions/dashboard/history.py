@@ -7,7 +7,7 @@ from typing import Final
 
 from homeostat.operators.actions.api import Reconciliation, ReconciliationSpec
 from homeostat.operators.actions.runs.run import Changes, Steps
-from homeostat.web.dashboard.html.components import chip, facts, moment, one_line, seconds, text_block
+from homeostat.web.dashboard.html.components import chip, facts, last_line, moment, seconds, text_block
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import without_credentials
 from homeostat.web.dashboard.html.runs import Phase, Run, phases, run_chart
@@ -53,7 +53,7 @@ def _entry(entry: Reconciliation) -> Markup:
         chip(_result(spec), _CHIPS.get(_look(spec), _look(spec))),
         el("span", spec.trigger.replace("_", " "), class_="trigger"),
         chip("drift", "warn") if spec.is_drift else None,
-        el("span", one_line(spec.error) or changes_text(spec.changes), class_="why"),
+        el("span", last_line(spec.error) if spec.error else changes_text(spec.changes), class_="why"),
         el("span", seconds(spec.duration_seconds), class_="took"),
         moment(spec.finished),
     )

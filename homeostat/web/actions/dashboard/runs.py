@@ -30,10 +30,11 @@ from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
 from homeostat.web.actions.index.entry import Labels
 from homeostat.web.dashboard.html.command import command, nothing, shell
-from homeostat.web.dashboard.html.components import Row, chip, many, moment, one_line, row, seconds, table
+from homeostat.web.dashboard.html.components import Row, chip, last_line, many, moment, row, seconds, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, Shown, cut, field, pager, place, select
+from homeostat.web.dashboard.html.runs import Run, run_chart
 from homeostat.web.dashboard.link import may_read
 from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.root import ROOT
@@ -50,9 +51,9 @@ MOST_KEPT: Final = 10_000
 STATES: Final = ("running", "failed", "cancelled", "success")
 _RESOURCES: Final = f"{ROOT}/resources"
 _LOOKS: Final = {"success": "good", "failed": "bad", "cancelled": "phase-deleting", "running": "phase-reconciling"}
+_BARS: Final = {"success": "good", "failed": "bad", "cancelled": "gone"}
 _MOST_RUNNING: Final = 50
 _MOST_KNOWN: Final = 16
-_LONGEST_ERROR: Final = 500
 
 
 class RunMetadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -149,13 +150,14 @@ class RunsPage:
             _row(each, path or (_object_path(each) if has_objects else ""))
             for each, path in zip(ended.items, paths, strict=True)
         ]
-        headings = ("Resource", "State", "Type", "Trigger", "Result", "Took", "Ended")
+        headings = ("Resource", "State", "Type", "Trigger", "Result", "Took", "When")
         content: list[Node] = [
             el("h1", "Resources"),
             await resource_tabs(visit, self._face.namespace, TITLE),
             _form(query, types),
             el("p", f"Out of date: {reason}", class_="trouble") if (reason := self._stale()) else None,
             el("p", _summary(len(running), ended), class_="summary", id="summary"),
+            _chart(ended, paths) if ended.page == 1 else None,
             table("Runs", headings, rows, class_="runs") if rows else self._nothing(query, is_here=is_here),
             pager(HERE, query.all_fields, ended),
             self._note(ended),
@@ -268,6 +270,23 @@ def _summary(running: int, ended: Shown[RecordedRun]) -> str:
     return f"{running:,} running, {many(ended.total, 'run')} ended{pages}"
 
 
+def _chart(ended: Shown[RecordedRun], paths: Sequence[str]) -> Node:
+    """The newest runs of those that were searched for. A bar leads to its run."""
+    return run_chart(
+        [
+            Run(
+                each.spec.finished,
+                each.spec.duration_seconds,
+                _BARS[each.state],
+                each.state,
+                f"{each.spec.resource_name}, {each.spec.trigger.replace('_', ' ')}",
+                path or HERE,
+            )
+            for each, path in zip(ended.items, paths, strict=True)
+        ]
+    )
+
+
 def _object_path(run: RecordedRun) -> str:
     """The history entry: a resource that was deleted before anybody opened the dashboard has no page of its own."""
     return object_path(RECONCILIATION.kind, run.metadata.namespace, run.metadata.name)
@@ -282,7 +301,11 @@ def _row(run: RecordedRun, path: str) -> Row:
         [chip(state, _LOOKS[state]), drift],
         "/".join(run.type),
         spec.trigger.replace("_", " "),
-        el("span", one_line(spec.error[:_LONGEST_ERROR]) or changes_text(spec.changes), class_="why"),
+        el(
+            "span",
+            (last_line(spec.error) if spec.error else "") or changes_text(spec.changes),
+            class_="why",
+        ),
         seconds(spec.duration_seconds),
         moment(spec.finished),
     )

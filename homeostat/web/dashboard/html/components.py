@@ -17,6 +17,7 @@ from homeostat.web.dashboard.html.redaction import plain_text
 
 _LONGEST_LINE = 240
 _LONGEST_READ = 4096
+_FEWEST_LINES, _HEAD = 2, 70
 
 
 def chip(word: str, look: str = "", title: str = "") -> Markup:
@@ -57,10 +58,33 @@ def many(count: int, noun: str, plural: str = "") -> str:
 
 
 def one_line(text: str) -> str:
+    """Of a long text the beginning; of long output of a program also its end, which says why it failed."""
     beginning = _beginning(text)
-    line = " ".join(plain_text(beginning).split())
-    is_whole = len(beginning) == len(text) and len(line) <= _LONGEST_LINE
-    return line if is_whole else f"{line[: _LONGEST_LINE - 1]}…"
+    printed = plain_text(beginning)
+    line = " ".join(printed.split())
+    if len(beginning) < len(text):
+        return f"{line[: _LONGEST_LINE - 1]}…"
+    if len(line) <= _LONGEST_LINE:
+        return line
+    if printed.strip().count("\n") < _FEWEST_LINES:
+        return f"{line[: _LONGEST_LINE - 1]}…"
+    return f"{line[:_HEAD]}… {line[_HEAD + 2 - _LONGEST_LINE :]}"
+
+
+def last_line(text: str) -> str:
+    """The last line that says something: that of a program's output says why it failed."""
+    # Whole lines alone: a line that is cut may lose what its credentials are known by.
+    end = text if len(text) <= _LONGEST_READ else text[-_LONGEST_READ:].partition("\n")[2]
+    lines = [each for each in end.splitlines() if any(map(str.isalnum, each))]
+    return one_line(lines[-1] if lines else text)
+
+
+def path_text(text: str) -> Markup:
+    """A URL or a path, which is broken after slashes first."""
+    parts = text.split("/")
+    return el(
+        "code", [[el("wbr") if at else None, f"{each}/"] for at, each in enumerate(parts[:-1])], el("wbr"), parts[-1]
+    )
 
 
 def _beginning(text: str) -> str:

@@ -13,7 +13,7 @@ from html import escape
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-_VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta"})
+_VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
 
 
 class Markup(str):

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
 
@@ -43,6 +43,10 @@ _ACCOUNT_TOKEN: Final = "homeostat auth token NAME -n NAMESPACE"  # noqa: S105
 _ADMIN_TOKEN: Final = "homeostat token create me --group system:masters --ttl 12h"  # noqa: S105
 _USUAL_DATA: Final = "~/.homeostat"
 _LONGEST_NAME: Final = 253
+_ENDED: Final = {
+    "session": "Your session has ended. Sign in to go on.",
+    "form": "Your session has ended, and nothing was changed. Sign in, and send the form again.",
+}
 
 
 class _Granted(msgspec.Struct, frozen=True):
@@ -64,7 +68,8 @@ class LoginPage:
         self._is_plane, self._data = is_plane, data
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        return self._page(request, COOKIE.place_of(dict(parse_qsl(request.query)).get("next", "")))
+        query = dict(parse_qsl(request.query))
+        return self._page(request, COOKIE.place_of(query.get("next", "")), note=_ENDED.get(query.get("ended", ""), ""))
 
     async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
         form = read_form(request)
@@ -92,10 +97,12 @@ class LoginPage:
             raise unauthorized("the token is not valid")
         return token
 
-    def _page(self, request: Request, place: str, error: RefusalError | None = None, username: str = "") -> Reply:
+    def _page(
+        self, request: Request, place: str, error: RefusalError | None = None, username: str = "", note: str = ""
+    ) -> Reply:
         token = admin_token(self._data, request) if self._is_plane else ""
         problem = str(error) if error is not None else ""
-        content = _content(place, problem, token, username, has_users=self._log_in is not None)
+        content = _content(place, problem, token, username, note, has_users=self._log_in is not None)
         page = Page("Sign in", content, is_live=False)
         if error is not None:
             page = msgspec.structs.replace(page, status=error.status)
@@ -133,12 +140,19 @@ async def started(request: Request, token: str, identify: Identify, sessions: Se
 
 
 def login_place(request: Request) -> str:
-    """The login page, which leads back to the requested page."""
+    """The login page, which leads back to the requested page, or to the one with the form that was sent."""
+    is_form = request.method == "POST"
     here = f"{request.path}?{request.query}" if request.query else request.path
-    return f"{HERE}?{urlencode({'next': COOKIE.place_of(here)})}"
+    if is_form:
+        sent_from = urlsplit(request.headers.get("referer", ""))
+        here = f"{sent_from.path}?{sent_from.query}" if sent_from.query else sent_from.path
+    query = {"next": COOKIE.place_of(here)}
+    if COOKIE.value(request):
+        query["ended"] = "form" if is_form else "session"
+    return f"{HERE}?{urlencode(query)}"
 
 
-def _content(place: str, problem: str, admin: str, username: str, *, has_users: bool) -> Markup:
+def _content(place: str, problem: str, admin: str, username: str, note: str, *, has_users: bool) -> Markup:
     """`admin` is the command that creates a token of an administrator; empty beside a cluster. `has_users` asks for a
     name and a password, too.
     """
@@ -164,6 +178,7 @@ def _content(place: str, problem: str, admin: str, username: str, *, has_users: 
         "div",
         el("h1", "Sign in"),
         el("p", problem, class_="trouble", role="alert") if problem else None,
+        el("p", note, class_="ended", role="status") if note else None,
         el(
             "form",
             el("input", type="hidden", name="next", value=place),

@@ -15,7 +15,7 @@ from homeostat.operators.images.engine.annotations import PREFIX, Tracked
 from homeostat.web.dashboard.commit import commit_link
 from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import Action, actions, command, nothing, shell
-from homeostat.web.dashboard.html.components import chip, facts, many, moment
+from homeostat.web.dashboard.html.components import chip, facts, many, moment, path_text
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
@@ -200,7 +200,7 @@ def _facts(update: Update, objects: Node) -> Markup:
     request = link(without_credentials(pull.url)) if pull is not None and pull.url else ""
     return facts(
         ("Namespace", tracked.namespace),
-        ("Image", el("code", tracked.container)),
+        ("Image", path_text(tracked.container)),
         ("Pinned", _pin(update)),
         ("Application", _repository(settings.app_repository, settings.observe_branch)),
         ("Manifests", _repository(settings.manifest_repository, "")),
@@ -215,7 +215,7 @@ def _facts(update: Update, objects: Node) -> Markup:
             [result.action.replace("_", " "), el("span", moment(result.time), class_="note")] if result else "",
         ),
         ("Notifications to send", len(status.outbox) or ""),
-        ("Objects", objects),
+        wide=[("Objects", objects)],
     )
 
 
@@ -226,7 +226,7 @@ def _pin(update: Update) -> Node:
 
 
 def _repository(url: str, branch: str) -> Node:
-    return [el("code", without_credentials(url)), el("span", f"branch {branch}", class_="note") if branch else None]
+    return [path_text(without_credentials(url)), el("span", f"branch {branch}", class_="note") if branch else None]
 
 
 def _rules(tracked: Tracked) -> Node:
@@ -281,7 +281,7 @@ def _entry(tracked: Tracked, written: Written, batch: Sequence[tuple[Update, Wri
     links = [el("a", other.tracked.key, href=image_path(other)) for other, _ in batch[:_MOST_OF_BATCH]]
     more = f" and {len(batch) - len(links):,} more" if len(batch) > len(links) else ""
     inside: list[Node] = [
-        facts(where, ("In the same commit", [joined(links), more] if links else "")) if written.commit else None,
+        facts(where, wide=[("In the same commit", [joined(links), more] if links else "")]) if written.commit else None,
         el("div", lines, class_="diff", role="group", aria_label="What the commit changed", tabindex=0),
     ]
     return el(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from homeostat.web.dashboard.html.command import command, nothing
-from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, path_text, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
@@ -120,12 +120,12 @@ def _row(each: Update) -> Row:
         f"image-{tracked.uid}",
         [el("a", tracked.label, href=image_path(each)), el("span", tracked.namespace, class_="note")],
         state_chip(each),
-        el("code", tracked.container, class_="long"),
+        path_text(tracked.container),
         tag_text(status.wanted or ""),
         tag_text(status.tag or ""),
         tag_text(tracked.version),
         moment(last.time if last is not None else result.time if result is not None else None, "never"),
-        el("span", one_line(each.explanation or (result.message if result is not None else "")), class_="why"),
+        el("span", one_line(each.brief), class_="why"),
     )
 
 

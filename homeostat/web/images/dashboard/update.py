@@ -68,6 +68,19 @@ class Update(NamedTuple):
         return self.state == "pinned" and bool(status.wanted and status.tag) and status.wanted != status.tag
 
     @property
+    def brief(self) -> str:
+        """The same for a list, whose columns have the tags; of what is up to date there is nothing to say."""
+        match self.state:
+            case state if state == NOT_APPLIED:
+                return "Waiting for the manifests to be applied."
+            case state if state == ROLLING_OUT:
+                return f"Rolling out: {self.rollout.text}."
+            case "up to date":
+                return ""
+        result = self.status.result
+        return self.explanation or (result.message if result is not None else "")
+
+    @property
     def explanation(self) -> str:
         """What the state waits for; empty where the result of the last pass says it."""
         tracked, tag = self.tracked, self.status.tag or ""

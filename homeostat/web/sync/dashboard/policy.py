@@ -232,7 +232,6 @@ def _facts(each: PolicyRow, objects: Node) -> Markup:
         ("Repository", el("a", repository, href=f"{REPOSITORIES}/{where.namespace}/{repository}")),
         ("Server", el("a", server, href=f"{SERVERS}/{where.namespace}/{server}")),
         ("Secret store", spec.secret_store_ref.name),
-        ("Objects", objects),
         ("Interval", spec.sync_interval),
         ("Cron", spec.full_resync_cron or ""),
         ("Last sync", moment(status.last_successful_sync_time, "never")),
@@ -245,6 +244,7 @@ def _facts(each: PolicyRow, objects: Node) -> Markup:
         ("Drift", drift_text(each)),
         ("Held", chip(str(status.held), "warn") if status.held else ""),
         ("Failures in a row", status.failure.count if status.failure is not None else ""),
+        wide=[("Objects", objects)],
     )
 
 

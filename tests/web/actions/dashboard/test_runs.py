@@ -56,6 +56,9 @@ async def test_a_run_is_followed_retried_and_paused(site: Site, shelf: World) ->
         "Verifying",
     ]
     await runs_are(site, "", ["failed", "success"])
+    bars = (await site.open("/runs")).document.one("figure", class_="run-timeline").text
+    assert "success" in bars
+    assert "The last 2 runs: 1 failed" in bars
     place, _, run = (await runs_are(site, "?state=failed&type=Note/v1&q=a&namespace=default", ["failed"])).partition(
         "#"
     )

@@ -6,9 +6,11 @@ import time
 
 import pytest
 
-from homeostat.web.dashboard.html.components import one_line
+from homeostat.web.dashboard.html.components import last_line, one_line, path_text
 
 LONG = 240_000
+STEPS = "step\n" * 60
+OUTPUT = f"{'exit code 3: start ' + 'step ' * 11}"[:70] + "… " + f"{'step ' * 60}error: the quota is used up"[-168:]
 
 
 @pytest.mark.parametrize(
@@ -23,11 +25,42 @@ LONG = 240_000
         (f"see https://me:{'secret' * 1000}@host", "see https…"),
         (f"https://a.b https://me:{'secret' * 1000}@host", "https://a.b https…"),
         (" " * LONG, "…"),
+        (f"exit code 3: start\n{STEPS}error: the quota is used up", OUTPUT),
     ],
-    ids=["spaces", "empty", "longest", "longer", "long", "credentials", "long credentials", "second", "blank"],
+    ids=[
+        "spaces",
+        "empty",
+        "longest",
+        "longer",
+        "long",
+        "credentials",
+        "long credentials",
+        "second",
+        "blank",
+        "output",
+    ],
 )
 def test_a_text_is_shown_as_one_short_line(text: str, line: str) -> None:
     assert one_line(text) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("exit code 3: begins\nstep 1\nerror: quota exceeded\n", "error: quota exceeded"),
+        ("one line", "one line"),
+        ("Error\n \u2575\n", "Error"),
+        ("", ""),
+        (f"begins\nhttps://me:{'secret' * 1000}@host/x", "begins https…"),
+        (f"{'a' * 9000}\nsee https://me:secret@host", "see https://(hidden)@host"),
+    ],
+)
+def test_the_last_line_of_an_output_says_why(text: str, line: str) -> None:
+    assert last_line(text) == line
+
+
+def test_a_path_is_broken_after_its_slashes() -> None:
+    assert path_text("a.b/<c>") == "<code>a.b/<wbr>&lt;c&gt;</code>"
 
 
 def test_a_long_text_takes_no_longer_than_its_beginning() -> None:

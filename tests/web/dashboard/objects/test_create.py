@@ -48,6 +48,7 @@ async def test_an_object_is_created_after_a_dry_run(plane: Plane, site: Site) ->
     preview = await send(text)
     added = [each.text for each in preview.document.all("ins")]
     assert "+  namespace: shop" in added
+    assert preview.document.all("del") == [], "nothing was there before"
     assert "+  replicas: 1" in added, "a default of the server"
     assert not any("uid" in each or "creationTimestamp" in each for each in added)
     with pytest.raises(NotFoundError):

@@ -198,7 +198,7 @@ def test_syncs_are_drawn_over_time_and_lead_to_their_rows() -> None:
 
 def test_of_many_differences_the_first_are_shown_each_with_its_fields() -> None:
     reports = [
-        ResourceReport(path=f"/topics/{at}", result="held", message="mode is observe", fields=["/days"])
+        ResourceReport(path=f"/topics/{at}", result="held", message="mode is observe", fields=("/days",))
         for at in range(81)
     ]
     shown = Document(resource_list(reports))

@@ -34,6 +34,9 @@ def difference(kind: Kind, before: JsonObject, after: JsonObject, passwords: Pas
         return None
     was, now = (shown_object(kind, each, passwords) for each in (before, after))
     old, new = (as_yaml(each).splitlines() for each in (was, _changed(was, now, before, after)))
+    if not before["metadata"]:
+        # It is created: all of it is new.
+        old = []
     start = max(0, _common(old, new) - _CONTEXT)
     old, new = old[start:], new[start:]
     end = max(0, _common(old[::-1], new[::-1]) - _CONTEXT)
