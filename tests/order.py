@@ -71,6 +71,7 @@ LONG = (
     "docs/test_sync.py",
     "operators/images/pulls/test_propose.py",
     "web/dashboard/test_browser.py",
+    "web/dashboard/test_operator_pages.py",
     "operators/contracts/test_scenarios.py",
     "external/git/test_push.py",
     "differential/test_lifecycle.py",

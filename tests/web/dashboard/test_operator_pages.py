@@ -6,9 +6,14 @@ import re
 
 from playwright.async_api import Browser, Page, expect
 
+from homeostat.operators import policy
+from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
+from homeostat.operators.policy.api import DEVOPS_POLICY
 from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY
 from homeostat.plane import Plane
+from homeostat.runtime.installation import install
 from tests.web.contracts.dashboard.test_graph import declare_services
+from tests.web.dashboard.declaring import SINCE, declare, ready
 from tests.web.dashboard.inspection import faults_of
 from tests.web.dashboard.site import Site
 from tests.web.images.dashboard.test_images import declare_all as declare_images
@@ -23,7 +28,32 @@ PATHS = (
     "/images/default/web",
     "/contracts/graph?focus=ledger",
     "/access?user=reader&verb=delete&resource=pods",
+    "/access/users",
+    "/access/tokens",
+    "/contracts",
+    "/contracts/readiness",
+    "/contracts/default/ledger",
+    "/contracts/default/ledger/diff?from=1.0.0&to=1.0.0",
+    "/images",
+    "/inputs",
+    "/inputs/notes",
+    "/operators",
+    "/policies",
+    "/policies/default/strict",
+    "/sync",
+    "/sync/repositories",
+    "/sync/repositories/default/files",
+    "/sync/servers",
+    "/sync/servers/default/crm",
+    "/workloads",
 )
+
+
+async def declare_policy(plane: Plane) -> None:
+    await install(plane.client, policy.KINDS)
+    status = {"healthScore": 71, "violations": 2, "lastEvaluated": SINCE, "healthClass": "Stable"}
+    status |= {"conditions": [ready("True", "Evaluated", "2 violations")]}
+    await declare(plane.client, DEVOPS_POLICY.kind, "strict", spec={"forbidLatestTag": True}, status=status)
 
 
 async def test_pages_of_operators_are_clear_and_act_by_one_click(
@@ -32,6 +62,8 @@ async def test_pages_of_operators_are_clear_and_act_by_one_click(
     await declare_syncs(plane)
     await declare_images(plane)
     await declare_services(plane)
+    await declare_policy(plane)
+    await declare(plane.client, RESOURCE_INPUT.kind, "notes", spec={"plugin": "carrier-pigeon", "config": {}})
     await site.shows("/contracts/graph", "1 cycle")
     assert await faults_of(browser, site.url, (*PATHS, MISSING)) == []
 
@@ -44,7 +76,7 @@ async def test_pages_of_operators_are_clear_and_act_by_one_click(
     await tab.get_by_role("link", name="customers").click()
     await tab.get_by_role("button", name="Sync now").click()
     await expect(tab.locator(".steps")).to_contain_text("requested")
-    policy = await plane.client.get(SYNC_POLICY.kind.path("default", "customers"))
-    assert REQUESTED in policy["metadata"]["annotations"]
+    synced = await plane.client.get(SYNC_POLICY.kind.path("default", "customers"))
+    assert REQUESTED in synced["metadata"]["annotations"]
     assert await tab.title() == "customers · Homeostat"
     assert troubles == []

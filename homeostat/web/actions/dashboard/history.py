@@ -79,7 +79,7 @@ def _details(spec: ReconciliationSpec) -> list[Node]:
 
 
 def printed(heading: str, text: str) -> tuple[Markup, ...]:
-    return (el("h4", heading), text_block(text)) if text.strip() else ()
+    return (el("h3", heading), text_block(text)) if text.strip() else ()
 
 
 def changes_text(changes: Changes) -> str:

@@ -6,6 +6,7 @@ ago`). No element has an inline style, which the pages' Content-Security-Policy 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from homeostat.objects.time.timestamp import TimestampError, parse_time
 from homeostat.web.dashboard.html.markup import Markup, Node, el, text_of
 from homeostat.web.dashboard.html.redaction import plain_text
 
+_words = re.compile(r"[A-Z]?[^A-Z]+|[A-Z]+(?![^A-Z])|[A-Z]").findall
 _LONGEST_LINE = 240
 _LONGEST_READ = 4096
 _FEWEST_LINES, _HEAD = 2, 70
@@ -97,6 +99,11 @@ def _beginning(text: str) -> str:
     last = (beginning.split() or [""])[-1]
     scheme, is_url, _ = last.partition("://")
     return beginning[: beginning.rindex(last)] + scheme if is_url else beginning
+
+
+def reason_text(text: str) -> Markup:
+    """`MinimumReplicasUnavailable`, which may be broken between its words."""
+    return text_of([[el("wbr") if at else None, each] for at, each in enumerate(_words(text))])
 
 
 def value_block(value: Json) -> Markup:

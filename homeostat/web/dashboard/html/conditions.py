@@ -7,7 +7,7 @@ from typing import Final
 
 from homeostat.objects.conditions import ABNORMAL, PAUSED, RECONCILING, Condition
 from homeostat.objects.json import Json
-from homeostat.web.dashboard.html.components import chip, moment, row, table
+from homeostat.web.dashboard.html.components import chip, moment, reason_text, row, table
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.redaction import plain_text
 
@@ -28,7 +28,7 @@ def conditions_table(conditions: Sequence[Condition], abnormal: Collection[str] 
             f"condition-{each.type}",
             each.type,
             chip(each.status, look_of(each, abnormal)),
-            each.reason,
+            reason_text(each.reason),
             el("span", plain_text(each.message), class_="why"),
             moment(each.last_transition_time),
         )

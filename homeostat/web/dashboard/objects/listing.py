@@ -350,9 +350,10 @@ def _row(
         elif column.name == "Age" and meta.creation_timestamp:
             cells.append(el("td", moment(meta.creation_timestamp), data_label=column.name))
         elif column.name == "Object" and kinds:
-            cells.append(el("td", _subject(value, meta.namespace, kinds), data_label=column.name))
+            cells.append(el("td", _subject(value, meta.namespace, kinds), data_label=column.name, class_="subject"))
         else:
             text, style = text_of_cell(value), "wide" if column.is_wide else None
+            style = "message" if column.name == "Message" else style
             # The end of a long text is cut off, and shown by a pointer.
             title = text if len(text) > _LONG_CELL else None
             cells.append(

@@ -75,14 +75,14 @@ def _error(report: ResourceReport) -> Node:
         # The line above says it.
         return None
     title = f"Error: {report.kind}" if report.kind else "Why"
-    return [el("h4", title), text_block(report.message)]
+    return [el("h3", title), text_block(report.message)]
 
 
 def _changes(report: ResourceReport) -> Node:
     if report.changes:
-        return [el("h4", "Live against declared"), diff(report.changes)]
+        return [el("h3", "Live against declared"), diff(report.changes)]
     if report.fields:
-        return [el("h4", "Fields that differed"), text_block("\n".join(report.fields))]
+        return [el("h3", "Fields that differed"), text_block("\n".join(report.fields))]
     return None
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from html import escape
 
 import pytest
 
-from homeostat.web.dashboard.html.components import last_line, one_line, path_text
+from homeostat.web.dashboard.html.components import last_line, one_line, path_text, reason_text
 
 LONG = 240_000
 STEPS = "step\n" * 60
@@ -57,6 +58,12 @@ def test_a_text_is_shown_as_one_short_line(text: str, line: str) -> None:
 )
 def test_the_last_line_of_an_output_says_why(text: str, line: str) -> None:
     assert last_line(text) == line
+
+
+@pytest.mark.parametrize("text", ["MinimumReplicasUnavailable", "OK", "OOMKilled", "a-b c", "", "HTTPError4xx", "<B>"])
+def test_a_reason_is_shown_whole_with_breaks_between_its_words(text: str) -> None:
+    assert reason_text(text).replace("<wbr>", "") == escape(text)
+    assert reason_text("ReplicasUnavailable") == "Replicas<wbr>Unavailable"
 
 
 def test_a_path_is_broken_after_its_slashes() -> None:
