@@ -21,6 +21,8 @@ from homeostat.objects.kind import CONFIG_MAP
 ID: Final = "homeostat.dev/id"
 """The label with the number by which callers know the object."""
 COUNTERS: Final = "homeostat-rest-ids"
+LARGEST_FLOOR: Final = 10**9
+"""Labels with larger numbers do not count: whoever may label objects could use up all that callers can write."""
 _ATTEMPTS: Final = 50
 _PAUSE_S: Final = 0.02
 _MOST_DIGITS: Final = 15
@@ -87,7 +89,8 @@ class Ids:
         last = {name: number_in(text) for name, text in (counted.get("data") or {}).items()}
         firsts = []
         for request in requests:
-            first = max(last.get(request.series, 0), self._floor(request.series)) + 1
+            floor = min(self._floor(request.series), LARGEST_FLOOR)
+            first = max(last.get(request.series, 0), floor) + 1
             last[request.series] = first + request.count - 1
             firsts.append(first)
         data = {name: str(number) for name, number in last.items()}

@@ -17,7 +17,7 @@ from homeostat.testing.eventually import eventually
 from homeostat.web.actions.index.changes import ResourceChange
 from homeostat.web.actions.index.index import ResourceIndex
 from homeostat.web.actions.index.numbering import number_objects
-from homeostat.web.kit.records.ids import COUNTERS, Ids
+from homeostat.web.kit.records.ids import COUNTERS, LARGEST_FLOOR, Ids
 
 NOTES = "/apis/resources.homeostat.dev/v1/namespaces/default/notes"
 
@@ -123,6 +123,17 @@ async def test_numbers_continue_where_the_counters_were_lost(client: Client, ind
     await client.delete(CONFIG_MAP.path("default", COUNTERS))
     await create(client, "two")
     await eventually(lambda: names(index) == ["two", "one"])
+
+
+async def test_a_label_cannot_use_up_the_numbers(client: Client, index: ResourceIndex) -> None:
+    await create(client, "hostile", **{ID: "9" * 15})
+    await eventually(lambda: names(index) == ["hostile"])
+    for name in ("one", "two"):
+        await create(client, name)
+    await eventually(lambda: len(names(index)) == 3)
+    items, _ = await client.list(NOTES)
+    numbers = {each["metadata"]["name"]: int(each["metadata"]["labels"][ID]) for each in items}
+    assert (numbers["one"], numbers["two"]) == (LARGEST_FLOOR + 1, LARGEST_FLOOR + 2)
 
 
 async def test_changes_are_delivered_after_the_book_holds_them(client: Client, index: ResourceIndex) -> None:
