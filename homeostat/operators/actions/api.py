@@ -246,6 +246,8 @@ RECONCILIATION: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="The record of one reconciliation of a resource.",
+    # Its plan and its log repeat values of the spec.
+    read_by="edit",
     written_by="nobody",
     selectable=(".spec.resourceKind", ".spec.resourceName", ".spec.resourceUid"),
 )
@@ -260,6 +262,7 @@ RUN_OUTPUT: Final = CustomKind(
         AGE_COLUMN,
     ),
     description="The output of a resource's current run.",
+    read_by="edit",
     written_by="nobody",
 )
 KINDS: Final = (RESOURCE_TYPE, RECONCILIATION, RUN_OUTPUT, RESOURCE_INPUT)

@@ -14,6 +14,7 @@ from homeostat.objects.errors import ApiError, ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, SECRET
 from homeostat.operators.actions.api import COUNTERS, KINDS, RESOURCE_TYPE
+from homeostat.operators.catalog import find_operator
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.server.admission.reserved import Reservations
@@ -159,3 +160,11 @@ async def test_a_cluster_refuses_the_same_by_a_policy(
         await editor.create(SECRET.path("default"), state)
     await admin.create(SECRET.path("default"), state)
     await editor.create(SECRET.path("default"), {"metadata": {"name": "free"}})
+
+
+async def test_who_may_not_read_a_spec_reads_no_record_of_it() -> None:
+    rules = find_operator("actions").user_rules
+    viewed, edited = ({name for each in level for name in each["resources"]} for level in (rules.view, rules.edit))
+    # Plans and logs repeat values of specs.
+    assert not viewed & {"*", "reconciliations", "runoutputs"}
+    assert edited >= {"*", "reconciliations", "runoutputs"}
