@@ -145,6 +145,10 @@ def test_defaults_settle_at_once(group: str, kind: str) -> None:
         ("registry.example:5000/nginx:2", "IfNotPresent"),
         ("nginx@sha256:abc", "IfNotPresent"),
         ("nginx:latest@sha256:abc", "IfNotPresent"),
+        (f"nginx@sha256:{'a' * 64}", "IfNotPresent"),
+        (f"nginx:latest@sha256:{'a' * 64}", "Always"),
+        (f"nginx:1.25@sha256:{'a' * 64}", "IfNotPresent"),
+        ("nginx:latest:latest", "IfNotPresent"),
     ],
 )
 def test_an_image_is_pulled_again_only_when_its_tag_may_move(image: str, policy: str) -> None:

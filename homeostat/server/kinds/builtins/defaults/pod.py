@@ -17,6 +17,7 @@ _PART = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _image = re.compile(
     rf"(?:[A-Za-z0-9.-]+(?::[0-9]+)?/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?"
 ).fullmatch
+_digest = re.compile("sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}").fullmatch
 _MODE_VOLUMES = ("secret", "configMap", "downwardAPI", "projected")
 
 
@@ -74,11 +75,12 @@ def _default_container(container: JsonObject) -> None:
 
 
 def _pull_policy(image: str) -> str:
-    """Always for the tag `latest`, explicit or implied, unless a digest pins the image, or it is no image."""
-    if "@" in image or not _image(image):
+    """Always for the tag `latest`, explicit or implied. A digest implies none, and what is no image has none."""
+    name, at, digest = image.partition("@")
+    if not _image(name) or (at and not _digest(digest)):
         return "IfNotPresent"
-    _, colon, tag = image.rpartition("/")[2].partition(":")
-    return "Always" if not colon or tag == "latest" else "IfNotPresent"
+    _, colon, tag = name.rpartition("/")[2].partition(":")
+    return "Always" if tag == "latest" or not (colon or at) else "IfNotPresent"
 
 
 def _default_probe(probe: JsonObject) -> None:
