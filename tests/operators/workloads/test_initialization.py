@@ -163,6 +163,14 @@ def test_a_pod_is_evicted_in_kubelet_s_words() -> None:
     assert "DisruptionTarget" not in {each["type"] for each in status["conditions"]}, "nobody disrupts it but itself"
 
 
+def test_an_evicted_pod_lasts_a_second() -> None:
+    """Or a ReplicaSet would replace hundreds each second, and all of them stay."""
+    found = pod(metadata={"annotations": {"simulation.homeostat.dev/outcome": "evicted-memory"}})
+    early = decide(found, fate_of(found, (), USUAL), 0.9)
+    assert early.state is not None
+    assert (early.state.stage, early.again_s) == ("running", pytest.approx(0.1))
+
+
 def test_ephemeral_containers_run_until_their_command_ends() -> None:
     debuggers = [init("shell", "sh"), init("short", "sleep", "5"), init("broken", "false")]
     found = pod(spec={"ephemeralContainers": debuggers})

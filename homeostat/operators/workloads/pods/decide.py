@@ -21,6 +21,8 @@ from homeostat.operators.workloads.pods.status import is_initialized
 
 SHORT_S: Final = 0.5
 """A Pod that gets ready sooner shows nothing in between, which saves a write."""
+_EVICTED_AFTER_S: Final = 1.0
+"""Not at once: whoever replaces the Pod would do so without end."""
 _LONGEST_BACK_OFF: Final = 30
 _SHORTEST_BACK_OFF_S: Final = 0.1
 _MOST_RESTARTS: Final = 2**31 - 1
@@ -51,6 +53,8 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
         if elapsed_s < ending.after_s or ending.code:
             return _initializing(pod, fate, number, ending, elapsed_s)
         elapsed_s -= ending.after_s
+    if fate.outcome.startswith("evicted-"):
+        fate = replace(fate, after_s=max(fate.after_s, _EVICTED_AFTER_S))
     left_s = fate.after_s - elapsed_s
     match fate.outcome:
         case "pending":
