@@ -65,7 +65,7 @@ from homeostat.server.verbs.delete import delete, delete_collection
 from homeostat.server.verbs.get import get
 from homeostat.server.verbs.list import list_objects
 from homeostat.server.verbs.patch import patch
-from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS, has_subresource
+from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS, check_subresource
 from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
 from homeostat.server.view.answer import one, require_acceptable, warning_headers
@@ -267,8 +267,8 @@ class App(msgspec.Struct):
         kind = self.backend.registry.find(path.group, path.version, path.plural)
         if kind is None or (path.namespace and not kind.namespaced):
             raise NotFoundError("the server could not find the requested resource")
-        if path.subresource and not has_subresource(kind, path.subresource):
-            raise NotFoundError("the server could not find the requested resource")
+        if path.subresource:
+            check_subresource(kind, path.subresource)
         is_known = (path.subresource, verb) in SUBRESOURCE_VERBS if path.subresource else verb in kind.verbs
         if not is_known or (verb == "create" and path.name and not path.subresource):
             raise MethodNotAllowedError(

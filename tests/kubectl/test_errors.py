@@ -68,8 +68,8 @@ def test_an_error_is_reported_as_kubernetes_reports_it(kubectl: Kubectl, command
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("logs p", "the server could not find the requested resource"),
-        ("exec p -- ls", "the server could not find the requested resource"),
+        ("logs p", "no container runs on this plane, so its Pods have no log"),
+        ("exec p -- ls", "no container runs on this plane, so its Pods have no exec"),
         ("top pods", "Metrics API not available"),
     ],
     ids=["logs", "exec", "top"],

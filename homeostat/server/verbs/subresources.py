@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.edge.imports import import_in_thread
-from homeostat.objects.errors import BadRequestError
+from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import JsonObject, encode, type_name
 from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.tokens.request import complete_token_spec
@@ -24,6 +24,17 @@ from homeostat.server.write.change import change
 
 _CLAIMS = ("name", "uid", "resourceVersion")
 """Metadata of the body that must match the stored object."""
+
+_OF_CONTAINERS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+
+
+def check_subresource(kind: Kind, subresource: str) -> None:
+    """`NotFoundError` if the kind does not have it."""
+    if has_subresource(kind, subresource):
+        return
+    if subresource in _OF_CONTAINERS and kind.kind == "Pod" and not kind.group:
+        raise NotFoundError(f"no container runs on this plane, so its Pods have no {subresource}")
+    raise NotFoundError("the server could not find the requested resource")
 
 
 def has_subresource(kind: Kind, subresource: str) -> bool:

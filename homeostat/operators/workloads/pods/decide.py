@@ -21,7 +21,7 @@ from homeostat.operators.workloads.pods.status import is_initialized
 
 SHORT_S: Final = 0.5
 """A Pod that gets ready sooner shows nothing in between, which saves a write."""
-_EVICTED_AFTER_S: Final = 1.0
+_LEAST_S: Final = {"evicted-memory": 1.0, "evicted-storage": 1.0}
 """Not at once: whoever replaces the Pod would do so without end."""
 _LONGEST_BACK_OFF: Final = 30
 _SHORTEST_BACK_OFF_S: Final = 0.1
@@ -53,9 +53,8 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
         if elapsed_s < ending.after_s or ending.code:
             return _initializing(pod, fate, number, ending, elapsed_s)
         elapsed_s -= ending.after_s
-    if fate.outcome.startswith("evicted-"):
-        fate = replace(fate, after_s=max(fate.after_s, _EVICTED_AFTER_S))
-    left_s = fate.after_s - elapsed_s
+    after_s = max(fate.after_s, _LEAST_S.get(fate.outcome, 0.0))
+    left_s = after_s - elapsed_s
     match fate.outcome:
         case "pending":
             return Decision(_waiting(pod))
@@ -64,7 +63,7 @@ def decide(pod: Pod, fate: Fate, elapsed_s: float) -> Decision:
         case "never-ready":
             return Decision(PodState("running", restarts=pod.most_restarts))
     if left_s > 0:
-        if fate.after_s < SHORT_S:
+        if after_s < SHORT_S:
             return Decision(None, left_s)
         return Decision(PodState("running", restarts=pod.most_restarts), left_s)
     if fate.outcome == "ready":
