@@ -34,7 +34,7 @@ class ResourceKinds(Kinds):
     def preferred(self) -> list[Kind]:
         """Returns each type once, in the server's preferred version."""
         found: dict[str, Kind] = {}
-        for each in self._kinds:
+        for each in self:
             found.setdefault(each.plural, each)
         return list(found.values())
 

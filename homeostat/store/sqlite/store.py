@@ -157,7 +157,7 @@ class SqliteStore(Replica):
         await self._writer.close(Writer.close)
 
     def _begin(self, batch: Sequence[Change]) -> None:
-        outcomes = plan(batch, self.revision, self._state.records.get)
+        outcomes = plan(batch, self.revision, self.get)
         events = events_of(outcomes)
         if not events:
             self._group.settle(outcomes)

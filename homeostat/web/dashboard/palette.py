@@ -18,10 +18,10 @@ from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json
 from homeostat.objects.kind import Kind
-from homeostat.web.dashboard.found import MOST_FOUND, Place
 from homeostat.web.dashboard.objects.index import TITLE as OBJECTS
 from homeostat.web.dashboard.objects.kinds import ServedKinds, kind_path, object_path
 from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, RowMetadata, read_names
+from homeostat.web.dashboard.place import MOST_FOUND, Place
 from homeostat.web.dashboard.section import Section
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query

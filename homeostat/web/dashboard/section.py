@@ -18,12 +18,12 @@ from homeostat.runtime.faces.face import load_reference
 from homeostat.runtime.faces.section import DeclaredSection
 from homeostat.web.dashboard.finding import FindAbout
 from homeostat.web.dashboard.form import FORM_BYTES
-from homeostat.web.dashboard.found import Find
 from homeostat.web.dashboard.home.report import Report
 from homeostat.web.dashboard.html.command import shell
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Node
 from homeostat.web.dashboard.origin import FindOrigin
+from homeostat.web.dashboard.place import Find
 from homeostat.web.dashboard.trigger import Triggers
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.gate import Caller, Question

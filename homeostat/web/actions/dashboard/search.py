@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from homeostat.web.actions.dashboard.types import readable_types, type_title
 from homeostat.web.actions.face import Face
 from homeostat.web.actions.index.changes import IndexedResource
-from homeostat.web.dashboard.found import MOST_FOUND, Place
+from homeostat.web.dashboard.place import MOST_FOUND, Place
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 

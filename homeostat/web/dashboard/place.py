@@ -1,4 +1,4 @@
-"""What the palette finds: a place to go to. Pure."""
+"""A place that the palette of the dashboard leads to. Pure."""
 
 from __future__ import annotations
 
