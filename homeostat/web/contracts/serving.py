@@ -25,7 +25,7 @@ from homeostat.operators.contracts.sources.cache import BlobCache
 from homeostat.operators.contracts.sources.errors import AuthenticationError
 from homeostat.operators.contracts.sources.errors import InvalidKeyError as UnusableKey
 from homeostat.operators.contracts.sources.errors import UnreachableError as Unreached
-from homeostat.operators.contracts.sources.keychain import environment_keychain
+from homeostat.operators.contracts.sources.keychain import operator_keychain
 from homeostat.operators.contracts.sources.pull_secret import read_pull_secret
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
 from homeostat.operators.contracts.spec import KeyRef
@@ -54,10 +54,11 @@ async def open_face(
     settings = read_settings(environment)
     index = ServiceIndex(client, namespace=settings.namespace or within)
     cache = None if settings.cache is None else BlobCache(settings.cache)
+    own = operator_keychain(environment)
     async with RestClient(RestSettings(proxies=read_proxies(environment))) as http:
 
         def new_source(keychain: Keychain | None, trust: Trust | None) -> RegistrySource:
-            found = keychain or environment_keychain(environment)
+            found = keychain or own
             # Callers share this process, so each pull shows that its own credentials allow it.
             registry = Registry(http, keychain=found, limits=LIMITS)
             verify = None if trust is None else Verifier(registry, trust.keys)

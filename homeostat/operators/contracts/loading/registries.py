@@ -1,7 +1,7 @@
 """Access to registries: one client for all, and what was pulled on disk.
 
-The credentials of the process (`PACTO_REGISTRY_*`) count where a Pacto has no pull secret. A pinned digest is read from
-the disk only after the registry has answered with the credential of the Pacto.
+The credentials of the process (`PACTO_REGISTRY_*`) count where a Pacto has no pull secret, for `PACTO_REGISTRY_HOST`.
+A pinned digest is read from the disk only after the registry has answered with the credential of the Pacto.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.settings import RestSettings
 from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.sources.cache import BlobCache
-from homeostat.operators.contracts.sources.keychain import environment_keychain
+from homeostat.operators.contracts.sources.keychain import operator_keychain
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
 
 
 class Registries:
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         self._client = RestClient(RestSettings(proxies=read_proxies(environment)))
-        self._process = environment_keychain(environment)
+        self._process = operator_keychain(environment)
         self._cache = BlobCache(directory / "bundles")
         self._shared = Registry(self._client, keychain=self._process, limits=LIMITS)
 

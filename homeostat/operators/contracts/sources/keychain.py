@@ -1,17 +1,19 @@
 """Registry credentials of a user's machine, in the order of the original tool.
 
 1. `PACTO_REGISTRY_TOKEN`, else `PACTO_REGISTRY_USERNAME` and `PACTO_REGISTRY_PASSWORD`: for every registry, or, with
-   `PACTO_REGISTRY_HOST`, for this one. Without it, whoever names a registry in a contract gets them sent there
+   `PACTO_REGISTRY_HOST`, for this one
 2. `pacto/config.json` in `XDG_CONFIG_HOME` or `~/.config`, which `homeostat contract login` writes
 3. `gh auth token` for GitHub's registries
 4. Docker's configuration with its credential helpers, then Podman's
 5. none
 
-An operator puts the credential of an object's pull secret in front: `Chain((secret, environment_keychain(environ)))`.
+An operator puts the credential of an object's pull secret in front: `Chain((secret, operator_keychain(environ)))`. It
+pulls what others name, so there the first needs a host: whoever names a registry of their own would get it sent there.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,8 @@ from homeostat.external.oci.auth import Keychain, OneCredential
 from homeostat.external.oci.keychain import Chain, GitHubProgram, Lazy, docker_keychain, home, read_config
 from homeostat.external.secrets.credentials import BasicAuth
 from homeostat.external.secrets.docker_config import DockerConfig, RegistryCredential
+
+log = logging.getLogger(__name__)
 
 
 def environment_keychain(environ: Mapping[str, str]) -> Keychain:
@@ -33,6 +37,15 @@ def environment_keychain(environ: Mapping[str, str]) -> Keychain:
         found = RegistryCredential(basic=BasicAuth(username, password))
     host = environ.get("PACTO_REGISTRY_HOST", "")
     return DockerConfig({host: found}, {}, "") if found and host else OneCredential(found)
+
+
+def operator_keychain(environ: Mapping[str, str]) -> Keychain:
+    """The credential that environment variables hold, for the registry that they name."""
+    if environ.get("PACTO_REGISTRY_HOST"):
+        return environment_keychain(environ)
+    if environ.get("PACTO_REGISTRY_TOKEN") or environ.get("PACTO_REGISTRY_PASSWORD"):
+        log.warning("ignored credentials of registries: set PACTO_REGISTRY_HOST to the registry that they are for")
+    return OneCredential(None)
 
 
 def user_keychain(environ: Mapping[str, str]) -> Chain:

@@ -12,7 +12,7 @@ import pytest
 
 from homeostat.external.secrets.credentials import CredentialError
 from homeostat.external.secrets.docker_config import RegistryCredential
-from homeostat.operators.contracts.sources.keychain import user_keychain
+from homeostat.operators.contracts.sources.keychain import operator_keychain, user_keychain
 from homeostat.operators.contracts.sources.pull_secret import read_pull_secret
 
 HOST = "registry.test:5000"
@@ -82,6 +82,20 @@ def test_a_credential_of_the_environment_may_be_for_one_host(machine: Machine) -
     assert machine.find(**given) == "token"
     assert machine.find("evil.test", **given) == ""
     assert machine.find("evil.test", PACTO_REGISTRY_TOKEN="token") == "token"
+
+
+@pytest.mark.parametrize(
+    "given", [{"PACTO_REGISTRY_TOKEN": "t"}, {"PACTO_REGISTRY_USERNAME": "u", "PACTO_REGISTRY_PASSWORD": "p"}]
+)
+def test_an_operator_sends_a_credential_to_the_registry_that_it_is_for(
+    given: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    for_one = operator_keychain({**given, "PACTO_REGISTRY_HOST": HOST})
+    assert (for_one.find(HOST, "a/b") is None, for_one.find("evil.test", "a/b") is None) == (False, True)
+    assert caplog.text == ""
+    # Others name the registries.
+    assert operator_keychain(given).find(HOST, "a/b") is None
+    assert "set PACTO_REGISTRY_HOST" in caplog.text
 
 
 def test_an_entry_counts_for_its_host_only(machine: Machine) -> None:
