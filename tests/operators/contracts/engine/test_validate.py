@@ -256,7 +256,11 @@ def test_a_pattern_takes_linear_time() -> None:
         ("true", True),
         ("yes", "yes"),
         ("", ""),
+        ("5.", 5.0),
+        (".5", 0.5),
+        ("9" * 5000, "9" * 5000),
     ],
+    ids=lambda value: str(value)[:9],
 )
 def test_a_setting_is_guessed(text: str, value: Any) -> None:
     assert guess(text) == value

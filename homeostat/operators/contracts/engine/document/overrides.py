@@ -13,10 +13,12 @@ from typing import Final
 from homeostat.objects.json import Json, JsonObject
 from homeostat.operators.contracts.engine.document.reader import YamlError, read_document
 
-_step = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
+_step = re.compile(r"([^.\[\]]+)|\[([0-9]{1,9})\]")
 _is_integer = re.compile(r"[-+]?[0-9]+", re.ASCII).fullmatch
-_is_float = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII).fullmatch
+_is_float = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII).fullmatch
 _MOST_STEPS: Final = 50
+_LONGEST_NUMBER: Final = 400
+"""Characters. Python refuses to read some thousands of digits."""
 _BOOLEANS: Final[dict[str, Json]] = {
     **dict.fromkeys(("t", "T", "true", "True", "TRUE"), True),
     **dict.fromkeys(("f", "F", "false", "False", "FALSE"), False),
@@ -96,8 +98,9 @@ def _steps(path: str) -> list[str | int]:
 
 def guess(text: str) -> Json:
     """Return a number, a boolean or the text itself: `1.0` is a number, `1.0.0` is a text."""
-    if _is_integer(text):
+    may_be_number = len(text) <= _LONGEST_NUMBER
+    if may_be_number and _is_integer(text):
         return int(text)
-    if _is_float(text) and abs(number := float(text)) != inf:
+    if may_be_number and _is_float(text) and abs(number := float(text)) != inf:
         return number
     return _BOOLEANS.get(text, text)
