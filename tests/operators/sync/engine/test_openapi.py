@@ -37,6 +37,14 @@ def test_a_schema_that_takes_much_work_for_a_small_body_is_refused(schema: dict[
     assert time.thread_time() - began < 1
 
 
+def test_lists_are_compared_with_few_allowed_ones() -> None:
+    near = [*range(299), -1]
+    allowed = {"enum": [near, [*range(300)]]}
+    assert problems(_document(), allowed, [*range(300)]) == []
+    with pytest.raises(ValidationError, match="too much work"):
+        problems(_document(), {"enum": [near] * 300}, [*range(300)])
+
+
 def test_a_large_body_is_checked_as_a_whole() -> None:
     schema = {"items": {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(9)}}}
     body = [{"p1": number} for number in range(30_000)]

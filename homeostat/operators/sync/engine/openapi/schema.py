@@ -47,7 +47,8 @@ class _Check:
             yield f"{where} is not of type {kind}"
             return
         if isinstance(allowed := rule.get("enum"), list):
-            self._spend(len(allowed))
+            # A value with parts is compared part by part.
+            self._spend(len(allowed) * (_count(value) if isinstance(value, dict | list) else 1))
             if not any(is_same(value, each) for each in allowed):
                 yield f"{where} is not one of the allowed values"
         if isinstance(value, dict):
