@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,20 @@ async def test_a_program_sees_no_environment(jq: JqPrograms, monkeypatch: pytest
     monkeypatch.setenv("SECRET_OF_OURS", "s3cret")
     (outputs,) = await jq.run("[env, $ENV]", [None])
     assert "s3cret" not in str(outputs)
+
+
+@pytest.mark.parametrize("program", ['import "it" as $it {search: "DIR"}; $it', 'include "it" {search: "DIR"}; found'])
+async def test_a_program_opens_no_file(
+    jq: JqPrograms, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
+) -> None:
+    (tmp_path / "it.json").write_text('"s3cret"')
+    (tmp_path / "it.jq").write_text('def found: "s3cret";')
+    for before in (programs.RESOURCE_FUNCTION, ""):  # after a definition, jq takes no import
+        monkeypatch.setattr(programs, "RESOURCE_FUNCTION", before)
+        with pytest.raises(ValidationError) as refused:
+            await jq.run(program.replace("DIR", str(tmp_path)), [None])
+        assert "s3cret" not in str(refused.value)
+    assert await jq.run(".", [1]) == [[1]]
 
 
 async def test_an_endless_program_ends_and_the_next_one_runs(jq: JqPrograms, monkeypatch: pytest.MonkeyPatch) -> None:
