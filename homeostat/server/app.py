@@ -303,7 +303,7 @@ class App(msgspec.Struct):
             kind=kind,
             path=path,
             user=user,
-            options=options_of(request, path),
+            options=options_of(request, path, verb),
             body=request.body,
             content_type=headers.get("content-type", ""),
             user_agent=headers.get("user-agent", ""),

@@ -115,7 +115,8 @@ async def test_an_expired_page_offers_to_continue_inconsistently(api: Api) -> No
     ("query", "status"),
     [
         ({"continue": "bogus"}, 400),
-        ({"limit": "-1"}, 400),
+        ({"limit": ""}, 400),
+        ({"limit": "-1"}, 200),
         ({"limit": "x"}, 400),
         ({"resourceVersion": "abc"}, 400),
         ({"resourceVersion": "99999"}, 504),
@@ -126,8 +127,7 @@ async def test_an_expired_page_offers_to_continue_inconsistently(api: Api) -> No
         ({"fieldSelector": "spec.nothing=1"}, 400),
         ({"sendInitialEvents": "true"}, 422),
         ({"watch": "true", "sendInitialEvents": "true"}, 422),
-        ({"watch": "maybe"}, 400),
-        ({"dryRun": "Some"}, 422),
+        ({"dryRun": "Some"}, 200),
     ],
 )
 async def test_a_bad_list_option_gets_its_code(api: Api, query: dict[str, Any], status: int, monkeypatch: Any) -> None:

@@ -26,10 +26,10 @@ class Family(NamedTuple):
 
 
 def mutated(base: JsonObject, path: str, value: Value) -> JsonObject:
-    """A copy of the object with another value at a path of names and indexes."""
+    """A copy of the object with another value at a path of names and indexes; a tilde stands for a slash."""
     found = copy.deepcopy(base)
     holder: Any = found
-    *parents, last = (int(each) if each.isdecimal() else each for each in path.split("/"))
+    *parents, last = (int(each) if each.isdecimal() else each.replace("~", "/") for each in path.split("/"))
     for name in parents:
         holder = holder[name]
     if value is ...:
@@ -212,6 +212,10 @@ _INDEXED: JsonObject = {
     "completionMode": "Indexed",
     "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "nginx:1"}]}},
 }
+_BY_HAND: JsonObject = {
+    "manualSelector": True,
+    "template": {**_TEMPLATE, "spec": {**_TEMPLATE["spec"], "restartPolicy": "Never"}},  # type: ignore[dict-item]
+}
 _VOLUME: JsonObject = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "local": {"path": "/a"}}
 _REACH = {"required": {"nodeSelectorTerms": [_TERM]}}
 _APPS = "/apis/apps/v1/namespaces/diff"
@@ -272,6 +276,29 @@ _LIMIT = {
     "maxLimitRequestRatio": {"cpu": "2"},
 }
 
+_NEWS: JsonObject = {
+    "eventTime": "2024-01-01T00:00:00.000000Z",
+    "reportingController": "example.com/c",
+    "reportingInstance": "i",
+    "action": "A",
+    "reason": "R",
+    "type": "Normal",
+    "regarding": {"kind": "Pod", "namespace": "diff", "name": "p"},
+}
+_ATTACHED = {"attacher": "d.example.com", "nodeName": "n"}
+_INLINE = {"accessModes": ["ReadWriteOnce"], "csi": {"driver": "d.example.com", "volumeHandle": "h"}}
+_INLINED = "spec/source/inlineVolumeSpec"
+_TAINTED = {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
+_TOLERATION = "spec/devices/requests/0/exactly/tolerations/0"
+_DEVICES: JsonObject = {
+    "devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": "gpu", "tolerations": [_TAINTED]}}]}
+}
+_SLICE: JsonObject = {
+    "driver": "gpu.example.com",
+    "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+    "nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}]},
+    "devices": [{"name": "d"}],
+}
 FAMILIES = {
     "Pod": Family(f"{NS}/pods", api("Pod", "v1", "m", spec=_POD), _PODS),
     "Deployment": Family(
@@ -319,6 +346,8 @@ FAMILIES = {
             ("spec/managedBy", _LONG),
             ("spec/completionMode", "Bogus"),
             ("spec/podFailurePolicy", {"rules": [{"action": "Count", "onPodConditions": [{"type": "A"}]}]}),
+            ("spec/podFailurePolicy", {"rules": [{"action": "Count", "onPodConditions": [{"type": "A"}] * 21}]}),
+            ("spec", {**_BY_HAND, "selector": {"matchLabels": {"app": "web"}}}),
         ],
     ),
     "PersistentVolume": Family(
@@ -355,6 +384,7 @@ FAMILIES = {
         f"{NS}/services",
         api("Service", "v1", "m", spec={"clusterIP": "None", "ports": [{"port": 80, "targetPort": 8080}]}),
         [
+            ("spec/ipFamilyPolicy", ""),
             ("spec/ports/0", {}),
             ("spec/ports/0/appProtocol", "a b"),
             ("spec/trafficDistribution", "Bogus"),
@@ -468,7 +498,13 @@ FAMILIES = {
     "ValidatingWebhookConfiguration": Family(
         f"{_ADMISSION}/validatingwebhookconfigurations",
         api("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1", "m", webhooks=[_HOOK]),
-        [("webhooks/0/failurePolicy", ""), ("webhooks/0/matchPolicy", ""), ("webhooks/0/rules/0/scope", "")],
+        [
+            ("webhooks/0/rules/0/resources", ["a", "*"]),
+            ("webhooks/0/rules/0/resources", ["*", "a"]),
+            ("webhooks/0/failurePolicy", ""),
+            ("webhooks/0/matchPolicy", ""),
+            ("webhooks/0/rules/0/scope", ""),
+        ],
     ),
     "CustomResourceDefinition": Family(
         CRDS,
@@ -499,7 +535,7 @@ FAMILIES = {
     "ServiceAccount": Family(
         f"{NS}/serviceaccounts",
         api("ServiceAccount", "v1", "m", imagePullSecrets=[{"name": "s"}]),
-        [("imagePullSecrets/0/name", "A B")],
+        [("imagePullSecrets/0/name", "A B"), ("secrets", [{"name": "s", "kind": "Secret", "namespace": "n"}])],
     ),
     "LimitRange": Family(
         f"{NS}/limitranges",
@@ -522,6 +558,10 @@ FAMILIES = {
         [
             ("metadata", {}),
             ("spec/hard/bogus", "1"),
+            *(
+                (f"spec/hard/{name}", "1500m")
+                for name in ("pods", "configmaps", "example.com~gpu", "requests.example.com~gpu", "count~x.example.com")
+            ),
             ("spec/hard/storage", "1"),
             ("spec/hard/requests.storage", "1"),
             ("spec/hard/hugepages-2Mi", "1"),
@@ -533,7 +573,10 @@ FAMILIES = {
         [
             ("endpoints/0/addresses", ["2001:db8::1"]),
             ("endpoints/0/hostname", "a.b"),
+            ("endpoints/0/hostname", ""),
             ("endpoints/0/nodeName", "A"),
+            ("endpoints/0/nodeName", ""),
+            ("ports", [{"port": 80, "protocol": ""}]),
             ("endpoints/0/hints", {"forZones": [{"name": "a b"}, {"name": "z"}, {"name": "z"}]}),
             ("ports", [{"port": 80, "appProtocol": "a b"}]),
         ],
@@ -544,7 +587,93 @@ FAMILIES = {
         [
             ("subsets/0/addresses/0/hostname", "a.b"),
             ("subsets/0/addresses/0/nodeName", "A"),
+            ("subsets/0/addresses/0/nodeName", ""),
             ("subsets/0/ports/0/appProtocol", "a b"),
+        ],
+    ),
+    "PriorityClass": Family(
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+        api("PriorityClass", "scheduling.k8s.io/v1", "m", value=5),
+        [("preemptionPolicy", "")],
+    ),
+    "Secret": Family(
+        f"{NS}/secrets",
+        api("Secret", "v1", "m", type="kubernetes.io/dockerconfigjson", data={".dockerconfigjson": "e30="}),
+        [("data/.dockerconfigjson", ""), ("data/.dockerconfigjson", "YQ==")],
+    ),
+    "Secret of a key": Family(
+        f"{NS}/secrets",
+        api("Secret", "v1", "m", type="kubernetes.io/ssh-auth", data={"ssh-privatekey": "YQ=="}),
+        [("data/ssh-privatekey", "")],
+    ),
+    "Event": Family(
+        "/apis/events.k8s.io/v1/namespaces/diff/events",
+        {**api("Event", "events.k8s.io/v1", "m"), **_NEWS},
+        [
+            ("regarding", {"kind": "Pod", "namespace": "other"}),
+            ("series", {}),
+            ("series", {"count": 2}),
+            ("type", "Bogus"),
+            ("reportingController", ...),
+            ("deprecatedCount", 1),
+            ("deprecatedFirstTimestamp", "2024-01-01T00:00:00Z"),
+            ("deprecatedLastTimestamp", "2024-01-01T00:00:00Z"),
+            ("deprecatedSource", {"component": "a"}),
+        ],
+    ),
+    "old Event": Family(
+        f"{NS}/events",
+        {**api("Event", "v1", "m"), "involvedObject": {"kind": "Pod", "namespace": "diff"}, "reason": "R"},
+        [("eventTime", "2024-01-01T00:00:00.000000Z"), ("involvedObject/namespace", "other")],
+    ),
+    "Node": Family(
+        "/api/v1/nodes",
+        api("Node", "v1", "m", status={"capacity": {"cpu": "1"}}),
+        [("status/capacity", {"Bad Key!": "1"}), ("status/capacity", {"cpu": "-1"})],
+    ),
+    "VolumeAttachment": Family(
+        "/apis/storage.k8s.io/v1/volumeattachments",
+        api("VolumeAttachment", "storage.k8s.io/v1", "m", spec={**_ATTACHED, "source": {"inlineVolumeSpec": _INLINE}}),
+        [
+            (f"{_INLINED}/csi", ...),
+            (f"{_INLINED}/csi/driver", ""),
+            (f"{_INLINED}/accessModes", []),
+            (f"{_INLINED}/capacity", {"storage": "1Gi"}),
+            (f"{_INLINED}/claimRef", {"name": "a"}),
+            (f"{_INLINED}/storageClassName", "a"),
+            (f"{_INLINED}/volumeMode", "Block"),
+            (f"{_INLINED}/persistentVolumeReclaimPolicy", "Retain"),
+            (f"{_INLINED}/nodeAffinity", _REACH),
+        ],
+    ),
+    "ResourceClaim": Family(
+        "/apis/resource.k8s.io/v1/namespaces/diff/resourceclaims",
+        api("ResourceClaim", "resource.k8s.io/v1", "m", spec=_DEVICES),
+        [
+            (_TOLERATION, {}),
+            (_TOLERATION, {"key": "a b", "operator": "Exists"}),
+            (_TOLERATION, {"key": "a", "operator": "Bogus"}),
+            (_TOLERATION, {"key": "a", "operator": "Exists", "value": "b"}),
+            (_TOLERATION, {"key": "a", "value": "b c"}),
+            (_TOLERATION, {"key": "a", "effect": "PreferNoSchedule"}),
+        ],
+    ),
+    "ResourceClaimTemplate": Family(
+        "/apis/resource.k8s.io/v1/namespaces/diff/resourceclaimtemplates",
+        api("ResourceClaimTemplate", "resource.k8s.io/v1", "m", spec={"metadata": {}, "spec": _DEVICES}),
+        [
+            ("spec/metadata", {"labels": {"a b": "c"}}),
+            ("spec/metadata", {"annotations": {"a b": "c"}}),
+            ("spec/metadata", {"name": "a", "namespace": "b", "generateName": "c", "generation": 3}),
+        ],
+    ),
+    "ResourceSlice": Family(
+        "/apis/resource.k8s.io/v1/resourceslices",
+        api("ResourceSlice", "resource.k8s.io/v1", "m", spec=_SLICE),
+        [
+            ("spec/nodeSelector", {}),
+            ("spec/nodeSelector/nodeSelectorTerms/1", {}),
+            ("spec/nodeSelector/nodeSelectorTerms/0/matchExpressions/0/operator", "Bogus"),
         ],
     ),
     "RuntimeClass": Family(

@@ -8,6 +8,9 @@ _WATCHED = "/api/v1/watch/namespaces/diff/configmaps"
 _INITIAL = f"{CM}?watch=1&sendInitialEvents=true"
 _SOME = f"{CM}?labelSelector=some%3Dyes"
 _MATCH = "resourceVersionMatch"
+_LEASES = "/apis/coordination.k8s.io/v1/namespaces/diff/leases"
+_CONTAINER = {"name": "main", "image": "b", "args": None, "env": [{"name": "A", "value": None}]}
+_NULLS = {"spec": {"template": {"spec": {"containers": [_CONTAINER]}}}}
 _SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 2}}
 
 STEPS = [
@@ -50,5 +53,47 @@ STEPS = [
     Step("schema as a web page", "GET", "/openapi/v3/api/v1", accept="text/html"),
     Step("patch of another uid", "PATCH", f"{CM}/a", {"metadata": {"uid": "x"}}, MERGE),
     Step("apply of another uid", "PATCH", f"{CM}/a?fieldManager=me&force=true", cm("a", uid="x"), APPLY),
+    *(
+        Step(f"{verb} with {query}", method, f"{CM}{name}?{query}", body)
+        for verb, method, name, body in (
+            ("get", "GET", "/a", None),
+            ("list", "GET", "", None),
+            ("create", "POST", "", cm("parametric")),
+            ("delete", "DELETE", "/a", None),
+        )
+        for query in (
+            "limit=-1&dryRun=All",
+            "limit=&dryRun=All",
+            "limit=abc&dryRun=All",
+            "limit=%2B3&dryRun=All",
+            "timeoutSeconds=&dryRun=All",
+            "allowWatchBookmarks=perhaps&dryRun=All",
+            "resourceVersionMatch=Near&dryRun=All",
+            "dryRun=All&force=perhaps",
+            "dryRun=All&fieldValidation=odd",
+            "dryRun=All&gracePeriodSeconds=",
+            "dryRun=All&orphanDependents=perhaps",
+            "dryRun=All&propagationPolicy=",
+            "dryRun=All&uid=other",
+        )
+    ),
+    *(
+        Step(f"list of a dry {value}", "GET", f"{CM}?dryRun={value}&labelSelector=some")
+        for value in ("", "None", "Some")
+    ),
+    *(
+        Step(f"watch said {value}", "GET", f"{CM}?watch={value}&labelSelector=none&timeoutSeconds=1")
+        for value in ("F", "no", "FALSE")
+    ),
+    Step("delete at another version", "DELETE", f"{CM}/a?dryRun=All&resourceVersion=1"),
+    Step("delete of no policy", "DELETE", f"{CM}/a", {"dryRun": ["All"], "propagationPolicy": ""}),
+    Step("delete of two places", "DELETE", f"{CM}/a?propagationPolicy=Bogus", {"dryRun": ["All"]}),
+    Step("put of no name", "PUT", f"{CM}/a", {"metadata": {}, "data": {"x": "9"}}),
+    Step("put of a new one without a name", "PUT", f"{_LEASES}/unnamed", {"metadata": {}}),
+    Step("merge patch of nulls in lists", "PATCH", f"{DEPLOY}/web?dryRun=All", _NULLS, MERGE),
+    *(
+        Step(f"{plural} by namespace", "GET", f"/api/v1/{plural}?fieldSelector=metadata.namespace=x")
+        for plural in ("namespaces", "nodes", "persistentvolumes")
+    ),
     Step("put of another uid", "PUT", f"{CM}/a", cm("a", uid="x")),
 ]

@@ -63,10 +63,9 @@ def test_a_revision_of_the_future_is_waited_for_and_then_a_timeout(driver: Drive
 
 
 REFUSED = {
-    "limit=-1": 400,
+    "limit=": 400,
     "limit=x": 400,
     "limit=9999999999999999999999": 400,
-    "watch=maybe": 400,
     "timeoutSeconds=soon": 400,
     "resourceVersion=-1": 400,
     "resourceVersion=x": 400,
@@ -104,7 +103,7 @@ def test_a_wrong_parameter_of_a_list_is_refused(driver: Driver, query: str, code
     assert answer.status == code
 
 
-@pytest.mark.parametrize("query", ["", "a", "&&&", "=", "unknown=1", "pretty=", "timeout=32s", "limit=", "watch=0"])
+@pytest.mark.parametrize("query", ["", "a", "&&&", "=", "unknown=1", "pretty=", "timeout=32s", "limit=-1", "limit=%2B3", "watch=0", "dryRun=Some", "force=maybe"])
 def test_an_unknown_or_empty_parameter_is_no_harm(driver: Driver, query: str) -> None:
     assert driver.send("GET", CONFIGMAPS, query=query).status == 200
 
@@ -120,10 +119,26 @@ WRITE_REFUSED = {
 
 @pytest.mark.parametrize(("query", "code"), WRITE_REFUSED.items(), ids=[query[:50] for query in WRITE_REFUSED])
 def test_a_wrong_parameter_of_a_write_is_refused(driver: Driver, query: str, code: int) -> None:
-    for method, path in (("POST", CONFIGMAPS), ("PUT", f"{CONFIGMAPS}/base"), ("DELETE", f"{CONFIGMAPS}/base")):
-        answer = driver.send(method, path, configmap("base") if method != "DELETE" else b"", query=query)
+    for method, path in (("POST", CONFIGMAPS), ("PUT", f"{CONFIGMAPS}/base")):
+        answer = driver.send(method, path, configmap("base"), query=query)
         assert_answered_well(answer)
         assert (method, answer.status) == (method, code)
+
+
+DELETE_REFUSED = {
+    "dryRun=Some": 422,
+    "propagationPolicy=": 422,
+    "gracePeriodSeconds=": 400,
+    "uid=other": 409,
+    "resourceVersion=1": 409,
+}
+
+
+@pytest.mark.parametrize(("query", "code"), DELETE_REFUSED.items(), ids=[query[:50] for query in DELETE_REFUSED])
+def test_a_wrong_parameter_of_a_deletion_is_refused(driver: Driver, query: str, code: int) -> None:
+    answer = driver.send("DELETE", f"{CONFIGMAPS}/base", b"", query=query)
+    assert_answered_well(answer)
+    assert answer.status == code
 
 
 def _forged(text: str) -> str:

@@ -40,7 +40,8 @@ class Shape:
         """Sets the shapes of the parts; a second step, because parts may refer back to this shape."""
         schema, family = self._schema, self._family
         if self.kind == "struct":
-            self._rest = family.shape(schema.additional) if schema.additional else family.any
+            rest = schema.additional
+            self._rest = family.shape(rest) if rest and not _is_anything(rest) else family.any
         elif self.kind == "any":
             self._rest = self
         else:
@@ -135,6 +136,11 @@ def _division(schema: Schema) -> Literal["struct", "list", "any"] | None:
     if schema.type == "object" or schema.properties or schema.additional:
         return None if schema.map_type == "atomic" else "struct"
     return "any" if not schema.type and not schema.int_or_string else None
+
+
+def _is_anything(schema: Schema) -> bool:
+    """`additionalProperties: true`: any value, and nothing below it is unknown."""
+    return not (schema.type or schema.int_or_string or schema.properties or schema.additional or schema.items)
 
 
 @lru_cache(maxsize=1024)

@@ -44,9 +44,22 @@ def merge_patch(document: Json, patch: Json) -> Json:
             result.pop(name, None)
         elif type(item) is dict:
             result[name] = merge_patch(result.get(name), item)
+        elif type(item) is list:
+            result[name] = _without_nulls(item)
         else:
             result[name] = item
     return result
+
+
+def _without_nulls(items: list[Json]) -> list[Json]:
+    """The items without members that are null: unlike RFC 7396, Kubernetes drops these from lists, too."""
+    return [_without_null_members(item) for item in items]
+
+
+def _without_null_members(item: Json) -> Json:
+    if type(item) is dict:
+        return merge_patch(None, item)
+    return _without_nulls(item) if type(item) is list else item
 
 
 def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS) -> Json:

@@ -64,7 +64,7 @@ def _add_members(schema: Schema, raw: JsonObject) -> None:
         case dict() as additional:
             schema.additional = schema_of(additional)
         case True if not schema.properties:
-            schema.additional = Schema()
+            schema.additional = Schema(nullable=True)
     if isinstance(raw.get("items"), dict):
         schema.items = schema_of(raw["items"])
 

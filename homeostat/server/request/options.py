@@ -1,4 +1,4 @@
-"""The query parameters of a call, parsed once. An invalid value is a 400; unknown parameters are ignored."""
+"""The query parameters of a call, parsed once. A verb ignores parameters that are not its own, as unknown ones."""
 
 from __future__ import annotations
 
@@ -18,6 +18,38 @@ FIELD_VALIDATIONS = ("Ignore", "Warn", "Strict")
 # Anybody may send one, so that each digit is read once: hence the possessive repetitions.
 _DURATION = lazy_pattern(r"[+-]?(?:0|(?:(?:\d++\.?\d*+|\.\d++)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII)
 PROPAGATION_POLICIES = ("Background", "Foreground", "Orphan")
+MATCHES = ("Exact", "NotOlderThan")
+_NO = frozenset({"0", "false"})
+_COMMON = frozenset({"timeout", "pretty", "includeObject", "homeostatSkipStatus"})
+_LISTED = frozenset(
+    {
+        "watch",
+        "limit",
+        "continue",
+        "labelSelector",
+        "fieldSelector",
+        "resourceVersion",
+        "resourceVersionMatch",
+        "sendInitialEvents",
+        "allowWatchBookmarks",
+        "timeoutSeconds",
+    }
+)
+_WRITTEN = frozenset({"dryRun", "fieldManager", "fieldValidation"})
+_DELETED = frozenset(
+    {"dryRun", "uid", "resourceVersion", "propagationPolicy", "gracePeriodSeconds", "orphanDependents"}
+)
+_OF_VERBS = {
+    "list": _COMMON | _LISTED,
+    "watch": _COMMON | _LISTED,
+    "get": _COMMON | {"watch", "resourceVersion"},
+    "create": _COMMON | _WRITTEN,
+    "update": _COMMON | _WRITTEN,
+    "patch": _COMMON | _WRITTEN | {"force"},
+    "delete": _COMMON | _DELETED,
+    "deletecollection": _COMMON | _LISTED | _DELETED,
+}
+"""The parameters of each verb."""
 
 
 class Options(msgspec.Struct, frozen=True, gc=False):
@@ -39,9 +71,11 @@ class Options(msgspec.Struct, frozen=True, gc=False):
     """None where the request leaves it to the server; only an apply may say it."""
     pretty: bool | None = None
     """None where the request leaves it to the server."""
-    propagation_policy: str = ""
+    propagation_policy: str | None = None
     grace_period_s: int | None = None
     orphan_dependents: bool | None = None
+    uid: str | None = None
+    """Of what may be deleted."""
     include_object: str = "Metadata"
     skip_status: bool = False
     """Our own parameter: the watch omits changes by the status subresource."""
@@ -59,7 +93,8 @@ def check_timeout(given: str) -> None:
 
 
 @lru_cache(maxsize=512)
-def parse_options(query: str) -> Options:
+def parse_options(query: str, verb: str) -> Options:
+    """`BadRequestError` and `InvalidError` for a value that the verb cannot use."""
     if not query:
         return NO_OPTIONS
     try:
@@ -68,16 +103,18 @@ def parse_options(query: str) -> Options:
         raise BadRequestError(f"invalid query: {error}") from error
     if "\0" in query or "%00" in query:
         raise BadRequestError("the query contains a NUL character")
+    known = _OF_VERBS.get(verb, _COMMON)
+    pairs = [pair for pair in pairs if pair[0] in known]
     values = dict(reversed(pairs))
     check_timeout(values.get("timeout", ""))
     return Options(
         watch=_boolean(values, "watch") or False,
-        limit=_integer(values, "limit") or 0,
+        limit=max(_integer(values, "limit") or 0, 0),
         continue_token=values.get("continue", ""),
         label_selector=values.get("labelSelector", ""),
         field_selector=values.get("fieldSelector", ""),
         resource_version=values.get("resourceVersion", ""),
-        resource_version_match=_choice(values, "resourceVersionMatch", ("Exact", "NotOlderThan")),
+        resource_version_match=values.get("resourceVersionMatch", ""),
         send_initial_events=_boolean(values, "sendInitialEvents"),
         allow_bookmarks=_boolean(values, "allowWatchBookmarks") or False,
         timeout_s=_integer(values, "timeoutSeconds"),
@@ -85,31 +122,28 @@ def parse_options(query: str) -> Options:
         field_manager=_manager(values.get("fieldManager", "")),
         field_validation=_choice(values, "fieldValidation", FIELD_VALIDATIONS),
         force=_boolean(values, "force"),
-        pretty=_boolean(values, "pretty", lenient=True),
-        propagation_policy=values.get("propagationPolicy", ""),
+        pretty=_boolean(values, "pretty"),
+        propagation_policy=values.get("propagationPolicy"),
         grace_period_s=_integer(values, "gracePeriodSeconds"),
         orphan_dependents=_boolean(values, "orphanDependents"),
+        uid=values.get("uid"),
         include_object=values.get("includeObject") or "Metadata",
         skip_status=_boolean(values, "homeostatSkipStatus") or False,
     )
 
 
-def _boolean(values: dict[str, str], name: str, *, lenient: bool = False) -> bool | None:
+def _boolean(values: dict[str, str], name: str) -> bool | None:
+    """As Kubernetes reads it: whatever does not deny is a yes, and so is a name alone."""
     text = values.get(name)
-    if text is None:
-        return None
-    if text.lower() in {"", "1", "t", "true"}:
-        return True
-    if lenient or text.lower() in {"0", "f", "false"}:
-        return False
-    raise BadRequestError(f"the parameter {name} must be a boolean, got {text!r}")
+    return None if text is None else text.lower() not in _NO
 
 
 def _integer(values: dict[str, str], name: str) -> int | None:
-    text = values.get(name, "")
-    if not text:
+    text = values.get(name)
+    if text is None:
         return None
-    if len(text) > 19 or not text.removeprefix("-").isdecimal() or not text.isascii():
+    digits = text[1:] if text[:1] in {"-", "+"} else text
+    if len(digits) > 18 or not digits.isdecimal() or not digits.isascii():
         raise BadRequestError(f"the parameter {name} must be an integer, got {text[:40]!r}")
     return int(text)
 

@@ -29,13 +29,13 @@ def verb_of(request: Request, path: ObjectPath) -> str:
     verb = verbs.get(request.method if request.method != "HEAD" else "GET", "")
     if path.is_watch:
         return "watch" if verb in {"list", "get"} else ""
-    if verb in {"list", "get"} and "watch" in request.query and parse_options(request.query).watch:
+    if verb in {"list", "get"} and "watch" in request.query and parse_options(request.query, verb).watch:
         return "watch"
     return verb
 
 
-def options_of(request: Request, path: ObjectPath) -> Options:
-    options = parse_options(request.query)
+def options_of(request: Request, path: ObjectPath, verb: str) -> Options:
+    options = parse_options(request.query, verb)
     return msgspec.structs.replace(options, watch=True) if path.is_watch else options
 
 
@@ -43,12 +43,12 @@ def selected(query: str, field: str) -> str:
     """The first value that a field selector requires of a field: a role may be limited to a name."""
     if "fieldSelector" not in query:
         return ""
-    return next(iter(required_values(parse_fields(parse_options(query).field_selector), field)), "")
+    return next(iter(required_values(parse_fields(parse_options(query, "list").field_selector), field)), "")
 
 
 def selected_nodes(query: str) -> tuple[str, ...]:
     """The Nodes that a field selector requires: kubelets are limited to their own."""
-    return required_values(parse_fields(parse_options(query).field_selector), NODE_FIELD)
+    return required_values(parse_fields(parse_options(query, "list").field_selector), NODE_FIELD)
 
 
 def required_values(terms: Iterable[FieldTerm], field: str) -> tuple[str, ...]:

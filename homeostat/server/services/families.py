@@ -80,7 +80,7 @@ def settle_families(spec: JsonObject, former: JsonObject | None, family: str) ->
 
     What is stored already stays valid, even if the server has another range now.
     """
-    if not text(spec, "ipFamilyPolicy"):
+    if spec.get("ipFamilyPolicy") is None:
         policy = text(former or {}, "ipFamilyPolicy")
         spec["ipFamilyPolicy"] = policy or (_REQUIRED if _is_free_of_families(spec) else _SINGLE)
     if former is not None and is_addressed(former) and _stated(spec) == _stated(former) and spec.get("ipFamilies"):

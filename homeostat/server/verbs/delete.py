@@ -124,9 +124,12 @@ def _as_object(call: Call) -> Call:
 
 
 def read_options(call: Call) -> DeleteOptions:
-    """The delete options of the body and of the query."""
+    """The delete options of the body, or without one those of the query. Either may ask for a dry run."""
     options = _NO_DELETE_OPTIONS
     if call.body:
+        call.options = msgspec.structs.replace(
+            call.options, propagation_policy=None, grace_period_s=None, orphan_dependents=None
+        )
         require_small_body(call)
         value = parse_body(call)
         try:
@@ -135,6 +138,9 @@ def read_options(call: Call) -> DeleteOptions:
             raise BadRequestError(f"the body is not DeleteOptions: {error}") from error
         if options.kind not in {"", "DeleteOptions"}:
             raise BadRequestError(f"expected DeleteOptions, got {options.kind}")
+    elif call.options.uid is not None or call.options.resource_version:
+        wanted = Preconditions(uid=call.options.uid, resource_version=call.options.resource_version or None)
+        options = DeleteOptions(preconditions=wanted)
     return complete_options(call, options)
 
 
@@ -142,13 +148,13 @@ def complete_options(call: Call, options: DeleteOptions) -> DeleteOptions:
     """Valid options with what the query adds to them. A dry run becomes one of the call."""
     if options is _NO_DELETE_OPTIONS and call.options is NO_OPTIONS and call.kind.group_resource != _JOBS:
         return options
-    policy = options.propagation_policy or call.options.propagation_policy or None
+    policy = options.propagation_policy if options.propagation_policy is not None else call.options.propagation_policy
     orphan = options.orphan_dependents if options.orphan_dependents is not None else call.options.orphan_dependents
     causes: list[Cause] = []
-    if orphan is not None and policy:
+    if orphan is not None and policy is not None:
         message = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(invalid("propagationPolicy", policy, message))
-    if policy and policy not in PROPAGATION_POLICIES:
+    if policy is not None and policy not in PROPAGATION_POLICIES:
         causes.append(unsupported("propagationPolicy", policy, PROPAGATION_POLICIES))
     if options.dry_run and options.dry_run != ["All"]:
         causes.append(unsupported("dryRun", options.dry_run, ["All"]))

@@ -55,8 +55,6 @@ def _not_ours() -> BadRequestError:
 
 async def list_objects(call: Call) -> Answer:
     refuse_wrong_match(call)
-    if call.options.limit < 0:
-        raise BadRequestError("the parameter limit must be a positive number")
     selection = selection_of(call)
     page = await page_of(call, selection)
     # Kubernetes answers version 0 from its cache, which has no pages.
@@ -113,7 +111,7 @@ async def _next_page(call: Call, selection: Selection) -> Page:
 
 
 async def _snapshot(call: Call, selection: Selection, *, at: int, after: tuple[str, str] | None) -> Page:
-    limit = max(call.options.limit, 0)
+    limit = call.options.limit
     try:
         page = await call.store.page(selection.scope, at=at, after=after, limit=limit if selection.is_all else 0)
     except CompactedError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from homeostat.objects.errors import AlreadyExistsError
+from homeostat.objects.errors import AlreadyExistsError, BadRequestError
 from homeostat.objects.json import JsonObject
 from homeostat.server.request.body import read_object
 from homeostat.server.request.call import Answer, Call
@@ -20,11 +20,19 @@ async def update(call: Call) -> Answer:
         call.require_create()
         # If another writer creates it first, that object is replaced.
         with suppress(AlreadyExistsError):
-            created = await create(call, read_object(call))
+            created = await create(call, _named(call, read_object(call)))
             return one(call, created.body, status=201)
 
     def replace(stored: JsonObject) -> JsonObject:
-        return read_object(call, stored)
+        return _named(call, read_object(call, stored))
 
     written = await change(call, replace)
     return one(call, written.body)
+
+
+def _named(call: Call, obj: JsonObject) -> JsonObject:
+    """An update names its object, unlike a patch: a body that was sent to the wrong path must not replace another."""
+    if not obj["metadata"].get("name"):
+        message = f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+        raise BadRequestError(message)
+    return obj

@@ -91,14 +91,20 @@ def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | 
             if is_wanted and not scope.name and (scope.namespace or not kind.namespaced) and value:
                 return scope._replace(name=value), None
             return scope, lambda record: (record.key.name == value) is is_wanted
-        case "metadata.namespace":
+        case "metadata.namespace" if _has_namespace_field(kind):
             if is_wanted and not scope.namespace and value and kind.namespaced:
                 return scope._replace(namespace=value), None
             return scope, lambda record: (record.key.namespace == value) is is_wanted
         case field if field in kind.behaviour.selectable_fields:
             return scope, lambda record: (_fields(kind, record).get(field, "") == value) is is_wanted
-    known = ", ".join(sorted({"metadata.name", "metadata.namespace", *kind.behaviour.selectable_fields}))
+    common = {"metadata.name", "metadata.namespace"} if _has_namespace_field(kind) else {"metadata.name"}
+    known = ", ".join(sorted({*common, *kind.behaviour.selectable_fields}))
     raise BadRequestError(f'field label not supported: "{term.field}"; {kind.group_resource} have: {known}')
+
+
+def _has_namespace_field(kind: Kind) -> bool:
+    """Of what has no namespace, Kubernetes refuses it for custom kinds and those with fields of their own."""
+    return kind.namespaced or not (kind.custom or kind.behaviour.selectable_fields)
 
 
 def _fields(kind: Kind, record: Record) -> dict[str, str]:

@@ -13,6 +13,7 @@ from homeostat.objects.errors import (
     unsupported,
 )
 from homeostat.server.request.call import Call
+from homeostat.server.request.options import MATCHES
 from homeostat.store.base import FutureRevisionError
 
 FRESHNESS_WAIT_S = 3.0
@@ -73,6 +74,8 @@ def refuse_wrong_match(call: Call) -> None:
             causes.append(
                 forbidden("resourceVersionMatch", 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
             )
+    if match and match not in MATCHES:
+        causes.append(unsupported("resourceVersionMatch", match, (*MATCHES, "")))
     if options.watch:
         causes += _watch_causes(call)
     elif options.send_initial_events is not None:

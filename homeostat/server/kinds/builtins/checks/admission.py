@@ -119,8 +119,9 @@ def _check_resources(resources: list[object], path: str) -> list[Cause]:
     causes = [required(f"{path}[{index}]") for index, each in enumerate(resources) if each == ""]
     if len(resources) > 1 and "*/*" in resources:
         causes.append(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
-    plain = [each for each in resources if isinstance(each, str) and "/" not in each and each != "*"]
-    if "*" in resources and plain:
+    plain = [each for each in resources if isinstance(each, str) and "/" not in each]
+    # Kubernetes looks at the last resource without a subresource only.
+    if "*" in resources and plain[-1] != "*":
         message = "if '*' is present, must not specify other resources without subresources"
         causes.append(invalid(path, resources, message))
     return causes

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from homeostat.objects.errors import Cause, are_enough, forbidden, invalid, required, too_long, unsupported
+import binascii
+from base64 import b64decode
+
+from homeostat.objects.errors import BadRequestError, Cause, are_enough, forbidden, invalid, required, too_long
 from homeostat.objects.identifiers import config_key, qualified_name
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import Json, JsonObject, decode
 from homeostat.server.kinds.builtins.members import integer, strings, struct, text
 from homeostat.server.kinds.builtins.value import (
     check_choice,
@@ -24,6 +27,15 @@ _SECRET_KEYS = {
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
 }
+_SSH_AUTH, _SSH_KEY = "kubernetes.io/ssh-auth", "ssh-privatekey"
+_DOCKER_KEYS = {kind: keys for kind, keys in _SECRET_KEYS.items() if "docker" in kind}
+_DEPRECATED = {
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+    "deprecatedSource": "source",
+}
+_LEAST_SERIES = 2
 _ACCOUNT_TOKEN, _BASIC_AUTH = "kubernetes.io/service-account-token", "kubernetes.io/basic-auth"
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"
 
@@ -77,11 +89,27 @@ def _check_secret(obj: JsonObject) -> list[Cause]:
         causes.append(too_long("data", _MAX_DATA_BYTES))
     kind = text(obj, "type")
     causes += [required(f"data[{key}]") for key in _SECRET_KEYS.get(kind, ()) if key not in data]
+    if kind == _SSH_AUTH and data.get(_SSH_KEY) == "":
+        causes.append(required(f"data[{_SSH_KEY}]"))
+    for key in _DOCKER_KEYS.get(kind, ()):
+        if key in data and not _is_json(data[key]):
+            causes.append(invalid(f"data[{key}]", "<secret contents redacted>", "must be valid JSON"))
     if kind == _BASIC_AUTH and "username" not in data and "password" not in data:
         causes += [required("data[username]"), required("data[password]")]
     if kind == _ACCOUNT_TOKEN and not text(struct(obj, "metadata", "annotations"), _ACCOUNT_NAME):
         causes.append(required(f"metadata.annotations[{_ACCOUNT_NAME}]"))
     return causes
+
+
+def _is_json(value: Json) -> bool:
+    """Whether a base64 text holds JSON; what is no base64 is refused elsewhere."""
+    try:
+        decode(b64decode(value)) if isinstance(value, str) else None
+    except binascii.Error:
+        return True
+    except BadRequestError:
+        return False
+    return True
 
 
 def _check_lease(obj: JsonObject) -> list[Cause]:
@@ -97,32 +125,47 @@ def _check_lease(obj: JsonObject) -> list[Cause]:
 
 
 def _check_core_event(obj: JsonObject) -> list[Cause]:
-    about, own = text(struct(obj, "involvedObject"), "namespace"), text(struct(obj, "metadata"), "namespace")
-    if (about and own != about) or (not about and own not in ("", "default", "kube-system")):
-        return [invalid("involvedObject.namespace", about, "does not match event.namespace")]
-    return []
+    causes = _check_place(obj, "involvedObject")
+    return causes + _check_reported(obj, "reportingComponent", "message") if obj.get("eventTime") else causes
 
 
-def _check_event(obj: JsonObject) -> list[Cause]:
-    causes: list[Cause] = []
-    if not obj.get("eventTime"):
-        causes.append(required("eventTime"))
-    controller = text(obj, "reportingController")
-    if not controller:
-        causes.append(required("reportingController"))
-    else:
-        causes += check_text(controller, "reportingController", qualified_name)
+def _check_place(obj: JsonObject, reference: str) -> list[Cause]:
+    """An Event is where its object is; one with a time of its own may be elsewhere."""
+    about, own = text(struct(obj, reference), "namespace"), text(struct(obj, "metadata"), "namespace")
+    is_wrong = own != about and not obj.get("eventTime") if about else own not in ("", "default", "kube-system")
+    return [invalid("involvedObject.namespace", about, "does not match event.namespace")] if is_wrong else []
+
+
+def _check_reported(obj: JsonObject, controller: str, note: str) -> list[Cause]:
+    """What an Event with a time of its own has to say; the two groups have two names for some of it."""
+    causes = check_text(text(obj, controller), controller, qualified_name)
+    if not text(obj, controller):
+        causes.insert(0, required(controller))
     for name, limit in (("reportingInstance", 128), ("action", 128), ("reason", 128)):
         value = text(obj, name)
         if not value:
             causes.append(required(name))
         elif len(value) > limit:
             causes.append(invalid(name, value, f"can have at most {limit} characters"))
-    if len(text(obj, "note")) > 1024:
-        causes.append(invalid("message", text(obj, "note"), "can have at most 1024 characters"))
-    if text(obj, "type") not in ("Normal", "Warning"):
-        causes.append(unsupported("type", text(obj, "type"), ("Normal", "Warning")))
+    if len(text(obj, note)) > 1024:
+        causes.append(invalid("message", text(obj, note), "can have at most 1024 characters"))
     return causes
+
+
+def _check_event(obj: JsonObject) -> list[Cause]:
+    """Kubernetes names fields of the old group in some of these."""
+    causes = _check_place(obj, "regarding")
+    if not obj.get("eventTime"):
+        causes.append(required("eventTime"))
+    causes += _check_reported(obj, "reportingController", "note")
+    if text(obj, "type") not in ("Normal", "Warning"):
+        causes.append(invalid("type", "", f"has invalid value: {text(obj, 'type')}"))
+    series = obj.get("series")
+    if isinstance(series, dict) and integer(series, "count") < _LEAST_SERIES:
+        causes.append(invalid("series.count", "", f"should be at least {_LEAST_SERIES}"))
+    if isinstance(series, dict) and not series.get("lastObservedTime"):
+        causes.append(required("series.lastObservedTime"))
+    return causes + [invalid(told, "", "needs to be unset") for name, told in _DEPRECATED.items() if obj.get(name)]
 
 
 def _check_priority_class(obj: JsonObject) -> list[Cause]:

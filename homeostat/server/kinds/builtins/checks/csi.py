@@ -5,6 +5,8 @@ from __future__ import annotations
 from homeostat.objects.errors import Cause, are_enough, duplicate, forbidden, invalid, required, too_long, unsupported
 from homeostat.objects.identifiers import Messages, dns1123_subdomain, qualified_name
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.checks.pods.source import PERSISTENT, check_sources
+from homeostat.server.kinds.builtins.checks.storage import check_access_modes
 from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import integer, numbered, strings, struct, text
 from homeostat.server.kinds.builtins.value import (
@@ -24,6 +26,11 @@ _MIN_TOKEN_SECONDS, _MAX_TOKEN_SECONDS = 600, 1 << 32
 _MIN_REFRESH_SECONDS = 10
 _LIFECYCLE_MODES = ("Ephemeral", "Persistent")
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
+_NOT_INLINE = "may not be specified in the context of inline volumes"
+_OF_CLAIMS = (
+    *("claimRef", "capacity", "storageClassName", "volumeMode", "nodeAffinity"),
+    "volumeAttributesClassName",
+)
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
 
@@ -103,11 +110,21 @@ def _check_attachment(obj: JsonObject) -> list[Cause]:
         causes.append(forbidden("spec.source", _ONE_SOURCE))
     elif volume is not None:
         causes += check_required(source, "persistentVolumeName", "spec.source", dns1123_subdomain)
+    else:
+        causes += _check_inline(struct(inline), "spec.source.inlineVolumeSpec")
     causes += check_text(text(spec, "nodeName"), "spec.nodeName", dns1123_subdomain)
     told = struct(status, "attachmentMetadata")
     if _size(told) > _MAX_ATTACHMENT_BYTES:
         causes.append(too_long("status.attachmentMetadata", _MAX_ATTACHMENT_BYTES))
     return causes
+
+
+def _check_inline(spec: JsonObject, path: str) -> list[Cause]:
+    """A volume that nothing but the attachment knows: no claim can be bound to it."""
+    causes = [forbidden(f"{path}.{name}", _NOT_INLINE) for name in _OF_CLAIMS if spec.get(name)]
+    if spec.get("csi") is None:
+        causes.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
+    return causes + check_access_modes(spec, path) + check_sources(spec, path, PERSISTENT)
 
 
 def _size(values: JsonObject) -> int:

@@ -8,12 +8,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from homeostat.objects.errors import Cause, duplicate, forbidden, invalid, required, too_long, too_many, unsupported
-from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain
+from homeostat.objects.identifiers import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from homeostat.objects.json import JsonObject
 from homeostat.objects.memory.cache import cached
+from homeostat.objects.names import check_annotations, check_labels
 from homeostat.server.kinds.builtins.checks.csi import driver_name
+from homeostat.server.kinds.builtins.checks.pods.affinity import check_node_term
 from homeostat.server.kinds.builtins.members import integer, items, numbered, strings, struct, text
-from homeostat.server.kinds.builtins.value import check_quantity, check_required, check_text
+from homeostat.server.kinds.builtins.value import check_choice, check_quantity, check_required, check_text
 
 if TYPE_CHECKING:
     from homeostat.cel import Environment
@@ -32,6 +34,7 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _ONE_KIND = "exactly one of `exactly` or `firstAvailable` is required"
 _ONE_PLACE = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
+_EFFECTS = ("NoExecute", "NoSchedule")
 _VALUES = ("bool", "int", "string", "version")
 _NO_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 Check = Callable[[JsonObject, str], list[Cause]]
@@ -68,7 +71,15 @@ def _check_claim(obj: JsonObject) -> list[Cause]:
 
 
 def _check_template(obj: JsonObject) -> list[Cause]:
-    return _check_claim_spec(struct(obj, "spec", "spec"), "spec.spec")
+    metadata, at = struct(obj, "spec", "metadata"), "spec.metadata"
+    causes = check_labels(metadata.get("labels"), f"{at}.labels")
+    causes += check_annotations(metadata.get("annotations"), f"{at}.annotations")
+    causes += [
+        forbidden(f"{at}.{name}", "cannot be set")
+        for name, value in metadata.items()
+        if value and name not in ("labels", "annotations")
+    ]
+    return causes + _check_claim_spec(struct(obj, "spec", "spec"), "spec.spec")
 
 
 def _check_claim_spec(spec: JsonObject, path: str) -> list[Cause]:
@@ -156,7 +167,23 @@ def _check_wanted(wanted: JsonObject, path: str) -> list[Cause]:
         causes.append(unsupported(f"{path}.allocationMode", mode, ("All", "ExactCount")))
     elif count <= 0:
         causes.append(invalid(f"{path}.count", count, "must be greater than zero"))
+    for at, toleration in numbered(wanted, "tolerations", path):
+        causes += _check_toleration(toleration, at)
     return causes
+
+
+def _check_toleration(toleration: JsonObject, path: str) -> list[Cause]:
+    key, operator = text(toleration, "key"), text(toleration, "operator")
+    causes = check_text(key, f"{path}.key", qualified_name) if key else []
+    if operator == "Exists":
+        if text(toleration, "value"):
+            message = "must be empty for operator `Exists`"
+            causes.append(invalid(f"{path}.value", text(toleration, "value"), message))
+    elif operator != "Equal":
+        causes.append(unsupported(f"{path}.operator", operator, ("Equal", "Exists")))
+    else:
+        causes += check_text(text(toleration, "value"), f"{path}.value", label_value)
+    return causes + (check_choice(toleration, "effect", path, _EFFECTS) if text(toleration, "effect") else [])
 
 
 def _check_selector(selector: JsonObject, path: str) -> list[Cause]:
@@ -224,11 +251,23 @@ def _check_slice(obj: JsonObject) -> list[Cause]:
         causes += check_text(node, "spec.nodeName", dns1123_subdomain)
     elif spec.get("nodeName") == "":
         causes.append(invalid("spec.nodeName", "", "must be either unset or set to a non-empty string"))
+    if isinstance(selector := spec.get("nodeSelector"), dict):
+        causes += _check_node_selector(selector, "spec.nodeSelector")
     if not given:
         causes.append(required("spec", _ONE_PLACE))
     elif len(given) > 1:
         causes.append(invalid("spec", f"{{{', '.join(given)}}}", f"{_ONE_PLACE}, but multiple fields are set"))
     return causes + _check_set(spec, "devices", "spec", _MAX_DEVICES, _check_device, "name")
+
+
+def _check_node_selector(selector: JsonObject, path: str) -> list[Cause]:
+    terms, at = items(selector, "nodeSelectorTerms"), f"{path}.nodeSelectorTerms"
+    causes = [] if terms else [required(at, "must have at least one node selector term")]
+    for where, term in numbered(selector, "nodeSelectorTerms", path):
+        causes += check_node_term(term, where)
+    if len(terms) != 1:
+        causes.append(invalid(at, terms, "must have exactly one node selector term"))
+    return causes
 
 
 def _check_pool(pool: JsonObject) -> list[Cause]:

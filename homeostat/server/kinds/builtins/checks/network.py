@@ -233,7 +233,8 @@ def _check_family(address: str, kind: str, path: str) -> list[Cause]:
 def _check_host(endpoint: JsonObject, path: str) -> list[Cause]:
     causes: list[Cause] = []
     for name, rule in (("hostname", dns1123_label), ("nodeName", dns1123_subdomain)):
-        if value := text(endpoint, name):
+        # Of a hostname in Endpoints nobody can tell whether it is empty or absent: it is dropped before.
+        if isinstance(value := endpoint.get(name), str):
             causes += check_text(value, f"{path}.{name}", rule)
     return causes
 
@@ -276,11 +277,17 @@ def _check_endpoint_slice(obj: JsonObject) -> list[Cause]:
         for index, address in enumerate(addresses):
             path = f"{at}.addresses[{index}]"
             if kind == "FQDN":
-                causes += check_text(address, path, dns1123_subdomain)
+                causes += check_text(address, path, dns1123_subdomain) or _check_segments(address, path)
             else:
                 causes += check_address(address, path) + _check_family(address, kind, f"{at}.addresses")
         causes += _check_host(endpoint, at) + _check_hints(struct(endpoint, "hints"), f"{at}.hints")
     return causes + _check_slice_ports(obj)
+
+
+def _check_segments(name: str, path: str) -> list[Cause]:
+    if "." in name:
+        return []
+    return [invalid(path, name, "should be a domain with at least two segments separated by dots")]
 
 
 def _check_slice_ports(obj: JsonObject) -> list[Cause]:

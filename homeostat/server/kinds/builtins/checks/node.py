@@ -8,7 +8,7 @@ from homeostat.objects.errors import Cause, invalid
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.checks.pods.affinity import check_taints
 from homeostat.server.kinds.builtins.members import strings, struct
-from homeostat.server.kinds.builtins.value import check_quantities
+from homeostat.server.kinds.builtins.value import check_quantity
 
 _NO_RANGE = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
@@ -18,7 +18,8 @@ def _check_node(obj: JsonObject) -> list[Cause]:
     causes = check_taints(spec) if spec.get("taints") else []
     causes += _check_ranges(strings(spec, "podCIDRs"))
     for name in ("capacity", "allocatable"):
-        causes += check_quantities(struct(status, name), f"status.{name}")
+        for resource, amount in struct(status, name).items():
+            causes += check_quantity(amount, f"status.{name}.{resource}")
     return causes
 
 

@@ -26,6 +26,11 @@ _STANDARD = (
     | {"replicationcontrollers", "secrets", "configmaps", "services.nodeports", "services.loadbalancers"}
 )
 """The names that a scope has to suit; others, such as `count/deployments.apps`, are not checked."""
+_COUNTED = frozenset(
+    {"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"}
+    | {"persistentvolumeclaims", "services.nodeports", "services.loadbalancers"}
+)
+_NANOS = 10**9
 _SUITABLE = dict.fromkeys(_SCOPES, _OF_PODS) | {"BestEffort": {"pods"}, "VolumeAttributesClass": _OF_CLAIMS}
 _PAGES = ("hugepages-", "requests.hugepages-")
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
@@ -53,12 +58,22 @@ def _check_quota_name(name: str, path: str) -> list[Cause]:
     return causes
 
 
+def _check_whole(name: str, value: Json, path: str) -> list[Cause]:
+    """Only amounts of standard resources that are measured and not counted may have fractions."""
+    is_device = "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+    amount = quantity_of(value) if is_device or name in _COUNTED else None
+    if amount is None or amount.nanos % _NANOS == 0:
+        return []
+    return [invalid(path, value, "must be an integer")]
+
+
 def _check_resource_quota(obj: JsonObject) -> list[Cause]:
     causes: list[Cause] = []
     spec = struct(obj, "spec")
     for name, value in struct(spec, "hard").items():
         at = f"spec.hard[{name}]"
         causes += _check_quota_name(name, at) + check_quantity(value, at)
+        causes += _check_whole(name, value, at)
     for member in ("hard", "used"):
         for name, value in struct(obj, "status", member).items():
             causes += check_quantity(value, f"status.{member}[{name}]")

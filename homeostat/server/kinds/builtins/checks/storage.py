@@ -26,7 +26,7 @@ _MODES = ("Block", "Filesystem")
 _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 
 
-def _check_access_modes(spec: JsonObject, path: str, message: str = "") -> list[Cause]:
+def check_access_modes(spec: JsonObject, path: str, message: str = "") -> list[Cause]:
     modes = strings(spec, "accessModes")
     if not modes:
         return [required(f"{path}.accessModes", message)]
@@ -38,7 +38,7 @@ def _check_access_modes(spec: JsonObject, path: str, message: str = "") -> list[
 
 def _check_volume(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
-    causes = _check_access_modes(spec, "spec")
+    causes = check_access_modes(spec, "spec")
     capacity = struct(spec, "capacity")
     if not capacity:
         causes.append(required("spec.capacity"))
@@ -102,7 +102,7 @@ def _check_claim(obj: JsonObject) -> list[Cause]:
 
 
 def check_claim_spec(spec: JsonObject, path: str) -> list[Cause]:
-    causes = _check_access_modes(spec, path, "at least 1 access mode is required")
+    causes = check_access_modes(spec, path, "at least 1 access mode is required")
     if isinstance(selector := spec.get("selector"), dict):
         causes += check_selector(selector, f"{path}.selector")
     requests = struct(spec, "resources", "requests")

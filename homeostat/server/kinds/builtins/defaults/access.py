@@ -17,6 +17,13 @@ def _default_binding(obj: JsonObject) -> None:
             set_default(subject, "apiGroup", _RBAC)
 
 
+def _default_account(obj: JsonObject) -> None:
+    """Of its Secrets, an account keeps the names."""
+    for reference in structs(obj, "secrets"):
+        for name in reference.keys() - {"name"}:
+            del reference[name]
+
+
 def _absent(holder: JsonObject, name: str, value: str) -> None:
     """An empty text stays, and is refused."""
     if holder.get(name) is None:
@@ -73,6 +80,7 @@ def _default_policy_binding(obj: JsonObject) -> None:
 
 
 DEFAULTS = {
+    ("", "ServiceAccount"): _default_account,
     (_RBAC, "RoleBinding"): _default_binding,
     (_RBAC, "ClusterRoleBinding"): _default_binding,
     (_ADMISSION, "MutatingWebhookConfiguration"): _default_mutating_webhooks,

@@ -42,6 +42,8 @@ def _default_requests(spec: JsonObject) -> None:
         exactly = request.get("exactly")
         for wanted in [exactly] if isinstance(exactly, dict) else structs(request, "firstAvailable"):
             set_default(wanted, "allocationMode", "ExactCount")
+            for toleration in structs(wanted, "tolerations"):
+                set_default(toleration, "operator", "Equal")
             if wanted["allocationMode"] == "ExactCount" and not wanted.get("count"):
                 wanted["count"] = 1
 

@@ -73,7 +73,8 @@ def _default_resource_quota(obj: JsonObject) -> None:
 
 
 def _default_priority_class(obj: JsonObject) -> None:
-    set_default(obj, "preemptionPolicy", "PreemptLowerPriority")
+    if obj.get("preemptionPolicy") is None:
+        obj["preemptionPolicy"] = "PreemptLowerPriority"
 
 
 DEFAULTS = {

@@ -18,6 +18,8 @@ def _select_own_pods(obj: JsonObject) -> None:
     uid, name = metadata.get("uid"), metadata.get("name")
     template = spec.get("template")
     if spec.get("manualSelector") is True or spec.get("selector") or not uid or not isinstance(template, dict):
+        if (labels := struct(spec, "template", "metadata").get("labels")) and not metadata.get("labels"):
+            metadata["labels"] = dict(labels)
         return
     pod_metadata = ensure_struct(template, "metadata")
     labels = ensure_struct(pod_metadata, "labels") if pod_metadata is not None else None

@@ -101,7 +101,8 @@ def _default_endpoint_slice(obj: JsonObject) -> None:
     for port in structs(obj, "ports"):
         if port.get("name") is None:
             port["name"] = ""
-        set_default(port, "protocol", "TCP")
+        if port.get("protocol") is None:
+            port["protocol"] = "TCP"
 
 
 def _default_network_policy(obj: JsonObject) -> None:

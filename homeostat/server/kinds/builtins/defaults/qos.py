@@ -16,8 +16,10 @@ def qos_class(pod: JsonObject) -> str:
     names any, otherwise `Burstable`.
     """
     spec = struct(pod, "spec")
-    containers = [*structs(spec, "containers"), *structs(spec, "initContainers")]
-    amounts = [(_amounts(each, "requests"), _amounts(each, "limits")) for each in containers]
+    # Resources of the pod as a whole count instead of those of its containers, even if they are empty.
+    is_whole = isinstance(spec.get("resources"), dict)
+    holders = [spec] if is_whole else [*structs(spec, "containers"), *structs(spec, "initContainers")]
+    amounts = [(_amounts(each, "requests"), _amounts(each, "limits")) for each in holders]
     if not any(requests or limits for requests, limits in amounts):
         return "BestEffort"
     if all(len(limits) == len(_COUNTED) and requests == limits for requests, limits in amounts):

@@ -82,6 +82,8 @@ def _check_failure_policy(policy: JsonObject, spec: JsonObject, path: str) -> li
         codes, conditions = rule.get("onExitCodes"), items(rule, "onPodConditions")
         if isinstance(codes, dict):
             causes += _check_exit_codes(codes, names, f"{at}.onExitCodes")
+        if len(conditions) > _MOST_RULES:
+            causes.append(too_many(f"{at}.onPodConditions", len(conditions), _MOST_RULES))
         for place, pattern in numbered(rule, "onPodConditions", at):
             causes += check_text(text(pattern, "type"), f"{place}.type", qualified_name)
             causes += check_choice(pattern, "status", place, _STATUSES)
