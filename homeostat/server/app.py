@@ -24,7 +24,6 @@ from homeostat.edge.request import Request
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import (
     ApiError,
-    BadRequestError,
     ConflictError,
     ForbiddenError,
     InternalError,
@@ -49,7 +48,7 @@ from homeostat.server.flow_control.level import Level
 from homeostat.server.kinds.builtins.members import struct, text
 from homeostat.server.kinds.registry import Kind
 from homeostat.server.metrics import Metrics
-from homeostat.server.request.body import check_kind, parse_body, require_small_body, settle_body
+from homeostat.server.request.body import read_object, require_small_body, settle_body
 from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
@@ -69,6 +68,7 @@ from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS, check_subreso
 from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
 from homeostat.server.view.answer import one, require_acceptable, warning_headers
+from homeostat.server.write.checks import place_in_namespace
 from homeostat.store.base import StoreError
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_READS = frozenset({"list", "watch"})
 _MAY_BE_STALE = (NotFoundError, ConflictError, ForbiddenError)
 _MAY_BE_UNKNOWN = (UnauthorizedError, ForbiddenError)
 _DEPENDS_ON_KINDS = ("/api", "/openapi/")
@@ -290,8 +291,8 @@ class App(msgspec.Struct):
         flow: Flow,
     ) -> Answer:
         if not user.is_master:
-            # A selector limits what is read or deleted, and never what is created.
-            is_selected = not path.name and verb != "create"
+            # A selector limits what is read, and never what is created or deleted.
+            is_selected = not path.name and verb in _READS
             named = path._replace(name=selected(request.query, "metadata.name")) if is_selected else path
             attributes = attributes_of(user, verb, kind, named)
             if user.name.startswith(NODE_PREFIX):
@@ -368,10 +369,8 @@ class App(msgspec.Struct):
         return msgspec.structs.replace(attributes, selected_nodes=selected_nodes(request.query))
 
     async def _review(self, call: Call) -> Answer:
-        obj = parse_body(call)
-        if not isinstance(obj, dict):
-            raise BadRequestError(f"expected a {call.kind.kind}")
-        check_kind(call, obj)
+        obj = read_object(call)
+        place_in_namespace(call, obj["metadata"])
         if call.kind.kind == "TokenReview":
             await import_in_thread(LIBRARY)
         elif self.authorizer.nodes is not None and text(struct(obj, "spec"), "user").startswith(NODE_PREFIX):

@@ -22,7 +22,7 @@ from tests.differential.pods import PODS_STEPS
 from tests.differential.reads import STEPS as READ_STEPS
 from tests.differential.refusals import REFUSAL_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
-from tests.differential.reviews import REVIEW_STEPS
+from tests.differential.reviews import ALL_REVIEW_STEPS
 from tests.differential.services import SERVICE_STEPS
 from tests.differential.step import (
     APPLY,
@@ -380,7 +380,7 @@ STEPS = [
         {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}},
     ),
     *READ_STEPS,
-    *REVIEW_STEPS,
+    *ALL_REVIEW_STEPS,
     *CUSTOM_STEPS,
     *DETAILS_STEPS,
     *PODS_STEPS,

@@ -75,6 +75,41 @@ def _steps() -> Iterator[Step]:
     yield Step("local review of fields", "POST", path, _review("LocalSubjectAccessReview", local))
 
 
+_LIKELY = {"user": "u", "resourceAttributes": _PODS}
+
+
+def _odd_steps() -> Iterator[Step]:
+    """What a review does not know, and where it says that it is."""
+    for kind in ("SubjectAccessReview", "SelfSubjectAccessReview"):
+        path = f"{_ROOT}/{kind.lower()}s"
+        for told in ("Strict", "Warn"):
+            odd = _review(kind, {**_LIKELY, "odd": 1})
+            yield Step(f"{kind} of an odd field, {told}", "POST", f"{path}?fieldValidation={told}", odd)
+        placed = {**_review(kind, {"resourceAttributes": _PODS}), "metadata": {"namespace": "other"}}
+        yield Step(f"{kind} placed", "POST", path, placed)
+    path = f"{_ROOT}/namespaces/diff/localsubjectaccessreviews"
+    elsewhere = {**_review("LocalSubjectAccessReview", _LIKELY), "metadata": {"namespace": "other"}}
+    yield Step("local review of another place", "POST", path, elsewhere)
+    yield Step(
+        "review of a wrong type", "POST", f"{_ROOT}/subjectaccessreviews", _review("SubjectAccessReview", {"user": 5})
+    )
+    rules = _review("SelfSubjectRulesReview", {"namespace": "diff"})
+    yield Step("review of rules", "POST", f"{_ROOT}/selfsubjectrulesreviews", rules, user="nobody")
+    yield Step("review of oneself", "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, user="nobody")
+    for name, token in (("wrong", "x"), ("empty", "")):
+        asked = {"spec": {"token": token}}
+        yield Step(f"review of a {name} token", "POST", "/apis/authentication.k8s.io/v1/tokenreviews", asked)
+    tokens = "/api/v1/namespaces/diff/serviceaccounts/default/token"
+    for name, metadata in (("name", {"name": "other"}), ("namespace", {"namespace": "other"})):
+        yield Step(f"token of another {name}", "POST", tokens, {"metadata": metadata, "spec": {}})
+    for verb in ("deletecollection", "list"):
+        attributes = {"verb": verb, "resource": "secrets", "name": "a"}
+        spec = {"user": "u", "resourceAttributes": attributes}
+        yield Step(f"review of {verb}", "POST", f"{_ROOT}/subjectaccessreviews", _review("SubjectAccessReview", spec))
+
+
 REVIEW_STEPS = list(_steps())
 REVIEWED = [step.id for step in REVIEW_STEPS]
 """Their statuses are compared to the word."""
+_ODD_STEPS = list(_odd_steps())
+ALL_REVIEW_STEPS = [*REVIEW_STEPS, *_ODD_STEPS]

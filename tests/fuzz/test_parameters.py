@@ -103,7 +103,23 @@ def test_a_wrong_parameter_of_a_list_is_refused(driver: Driver, query: str, code
     assert answer.status == code
 
 
-@pytest.mark.parametrize("query", ["", "a", "&&&", "=", "unknown=1", "pretty=", "timeout=32s", "limit=-1", "limit=%2B3", "watch=0", "dryRun=Some", "force=maybe"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "a",
+        "&&&",
+        "=",
+        "unknown=1",
+        "pretty=",
+        "timeout=32s",
+        "limit=-1",
+        "limit=%2B3",
+        "watch=0",
+        "dryRun=Some",
+        "force=maybe",
+    ],
+)
 def test_an_unknown_or_empty_parameter_is_no_harm(driver: Driver, query: str) -> None:
     assert driver.send("GET", CONFIGMAPS, query=query).status == 200
 

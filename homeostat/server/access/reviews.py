@@ -25,6 +25,8 @@ from homeostat.server.request.requested import NODE_FIELD, required_values
 from homeostat.server.request.spec import read_spec
 
 _GROUP = "authorization.k8s.io"
+_WITHOUT_SPEC, _UNSAID = frozenset({"SelfSubjectReview"}), frozenset({"SelfSubjectRulesReview"})
+"""Reviews that have no spec, and those whose answer does not repeat it."""
 _NODE_RULES = "node authorizer does not support user rule resolution"
 
 
@@ -89,7 +91,10 @@ class Reviews:
         status = self._answers[kind](obj, user, namespace)
         if namespace:
             metadata = {**metadata, "namespace": namespace}
-        return {**obj, "metadata": metadata, "spec": without_nulls(obj.get("spec") or {}), "status": status}
+        answered = {**obj, "metadata": metadata, "status": status}
+        if kind in _WITHOUT_SPEC:
+            return answered
+        return {**answered, "spec": {} if kind in _UNSAID else without_nulls(obj.get("spec") or {})}
 
     def _self_access(self, obj: JsonObject, user: User, _: str) -> JsonObject:
         spec = read_spec(obj, _AccessSpec)
@@ -156,7 +161,7 @@ class Reviews:
         try:
             accepted = self._tokens.review(spec.token, spec.audiences)
         except InvalidTokenError as error:
-            return {"authenticated": False, "user": {}, "error": str(error)}
+            return {"user": {}, "error": str(error)}
         return {"authenticated": True, "user": user_info(accepted.user), "audiences": list(accepted.audiences)}
 
 

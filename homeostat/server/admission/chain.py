@@ -183,6 +183,10 @@ class AdmissionChain:
 
     async def _configuration_causes(self, call: Call, obj: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes = await in_thread(partial(_configuration_causes, obj), user=call.user.name)
+        if causes and old is not None:
+            # What was stored by the rules of then may stay.
+            kept = await in_thread(partial(_configuration_causes, old), user=call.user.name)
+            causes = [each for each in causes if each not in kept]
         if causes or call.subresource:
             return causes
         from homeostat.server.admission.policies.params import reading_causes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from homeostat.cel import BOOL, NULL, STRING, Type
 from homeostat.objects.errors import Cause, forbidden, invalid, required, unsupported
 from homeostat.objects.identifiers import path_segment
 from homeostat.objects.json import JsonObject
@@ -18,6 +19,10 @@ from homeostat.server.kinds.builtins.label_selector import check_selector
 from homeostat.server.kinds.builtins.members import numbered, struct, text
 
 _ACTIONS = ("Allow", "Deny")
+_TRUTH = (BOOL,)
+_NAMES = {STRING: "string", NULL: "null_type"}
+_Asked = tuple[str, Expression, tuple[Type, ...]]
+"""Where an expression is, and of which types its result may be; of any if there are none."""
 
 
 def configuration_causes(obj: JsonObject) -> list[Cause]:
@@ -33,31 +38,40 @@ def configuration_causes(obj: JsonObject) -> list[Cause]:
     return []
 
 
-def _faults(expressions: Iterator[tuple[str, Expression]]) -> list[Cause]:
-    return [invalid(path, expression.text, expression.fault) for path, expression in expressions if expression.fault]
+def _faults(expressions: Iterator[_Asked]) -> list[Cause]:
+    """What does not compile, and what would be of another type, or of one that only shows at run time."""
+    causes: list[Cause] = []
+    for path, expression, wanted in expressions:
+        fault, program = expression.fault, expression.program
+        if not fault and wanted and program is not None and program.type not in wanted:
+            listed = str(wanted[0]) if len(wanted) == 1 else f"one of [{' '.join(_NAMES[each] for each in wanted)}]"
+            fault = f"must evaluate to {listed} but got {program.type}"
+        if fault:
+            causes.append(invalid(path, expression.text, fault))
+    return causes
 
 
-def _condition_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
+def _condition_expressions(obj: JsonObject) -> Iterator[_Asked]:
     for at, webhook in enumerate(webhooks_of(obj)):
         for index, condition in enumerate(webhook.conditions.expressions):
-            yield f"webhooks[{at}].matchConditions[{index}].expression", condition
+            yield f"webhooks[{at}].matchConditions[{index}].expression", condition, _TRUTH
 
 
-def _policy_expressions(obj: JsonObject) -> Iterator[tuple[str, Expression]]:
+def _policy_expressions(obj: JsonObject) -> Iterator[_Asked]:
     policy = policy_of(obj).expressions
     for index, condition in enumerate(policy.conditions.expressions):
-        yield f"spec.matchConditions[{index}].expression", condition
+        yield f"spec.matchConditions[{index}].expression", condition, _TRUTH
     for index, variable in enumerate(policy.variables.values()):
-        yield f"spec.variables[{index}].expression", variable
+        yield f"spec.variables[{index}].expression", variable, ()
     for index, validation in enumerate(policy.validations):
-        yield f"spec.validations[{index}].expression", validation.condition
+        yield f"spec.validations[{index}].expression", validation.condition, _TRUTH
         if validation.message_expression is not None:
-            yield f"spec.validations[{index}].messageExpression", validation.message_expression
+            yield f"spec.validations[{index}].messageExpression", validation.message_expression, (STRING,)
     for index, annotation in enumerate(policy.annotations):
-        yield f"spec.auditAnnotations[{index}].valueExpression", annotation.value
+        yield f"spec.auditAnnotations[{index}].valueExpression", annotation.value, (STRING, NULL)
     for index, mutation in enumerate(policy.mutations):
         member = "jsonPatch" if mutation.is_json_patch else "applyConfiguration"
-        yield f"spec.mutations[{index}].{member}.expression", mutation.expression
+        yield f"spec.mutations[{index}].{member}.expression", mutation.expression, ()
 
 
 def _check_names(spec: JsonObject) -> list[Cause]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from homeostat.edge.imports import import_in_thread
-from homeostat.objects.errors import BadRequestError, NotFoundError
+from homeostat.objects.errors import BadRequestError, NotFoundError, invalid, invalid_object
 from homeostat.objects.json import JsonObject, encode, type_name
 from homeostat.server.access.signers import REQUESTS
 from homeostat.server.access.tokens.request import complete_token_spec
@@ -78,7 +78,17 @@ async def create_token(call: Call) -> Answer:
     asked = parse_body(call)
     if not isinstance(asked, dict):
         raise BadRequestError(f"expected an object, got {type_name(asked)}")
+    _check_place(call, struct(asked, "metadata"))
     return one(call, encode(call.backend.issue_token(call, await _admitted(call, asked))), status=201)
+
+
+def _check_place(call: Call, metadata: JsonObject) -> None:
+    """A TokenRequest may name its account, but no other."""
+    if (metadata.get("namespace") or call.namespace) != call.namespace:
+        raise BadRequestError("the namespace of the provided object does not match the namespace sent on the request")
+    if (name := metadata.get("name") or call.name) != call.name:
+        causes = [invalid("metadata.name", name, "must match the service account name if specified")]
+        raise invalid_object("TokenRequest", "authentication.k8s.io", "", causes)
 
 
 async def _admitted(call: Call, asked: JsonObject) -> JsonObject:

@@ -95,7 +95,7 @@ async def test_a_policy_annotates_what_it_sees(plane: Plane) -> None:
 
 
 async def test_an_annotation_that_fails_denies_the_write(plane: Plane) -> None:
-    await set_policy(plane, "Audit", auditAnnotations=[{"key": "size", "valueExpression": "object.data.y"}])
+    await set_policy(plane, "Audit", auditAnnotations=[{"key": "size", "valueExpression": "string(object.data.y)"}])
     with pytest.raises(ApiError, match="no such key: y"):
         await put(plane, "one", "1")
 

@@ -42,7 +42,7 @@ async def test_types_of_variables_parameters_and_custom_kinds_are_checked(plane:
         "variables.labels.all(k, k.startsWith('a')) && variables.labels['a'] > 5",
         "params.data.limit == '5' && namespaceObject.metadata.labels.a == 'b' && request.operation == 'CREATE'",
         "params.nothing == 1",
-        "object.spec.nothing",
+        "object.spec.nothing == 1",
         "authorizer.requestResource.check('get').allowed()"
         " && oldObject.metadata.creationTimestamp > timestamp('2024-01-01T00:00:00Z')",
         matchConstraints=rules(("example.com", "widgets")),
@@ -59,7 +59,8 @@ async def test_a_policy_is_checked_again_when_its_spec_changes(plane: Plane) -> 
     name = "p"
     match = rules(("apps", "deployments"))
     made = await plane.client.create(
-        POLICIES, {**policy({"expression": "object.spec.none"}, matchConstraints=match), "metadata": {"name": name}}
+        POLICIES,
+        {**policy({"expression": "object.spec.none == 1"}, matchConstraints=match), "metadata": {"name": name}},
     )
     assert made["status"]["typeChecking"]["expressionWarnings"]
     made["spec"]["validations"][0]["expression"] = "object.spec.replicas < 5"
@@ -77,8 +78,8 @@ async def test_the_checks_of_a_policy_are_bounded_however_many_kinds_and_variabl
     core = ("configmaps", "endpoints", "events", "limitranges", "pods", "podtemplates", "secrets", "services")
     match = rules(*(("", each) for each in core), *(("apps", each) for each in ("daemonsets", "deployments")))
     match["resourceRules"] += rules(("apps", "replicasets"), ("apps", "statefulsets"))["resourceRules"]
-    plain = await status(plane, "object.nothing", matchConstraints=match)
+    plain = await status(plane, "object.nothing == 1", matchConstraints=match)
     variables = [{"name": f"v{at}", "expression": "object.metadata.name"} for at in range(125)]
-    varied = await status(plane, "object.nothing", matchConstraints=match, variables=variables)
+    varied = await status(plane, "object.nothing == 1", matchConstraints=match, variables=variables)
     checked = [each["typeChecking"]["expressionWarnings"][0]["warning"].count("Kind=") for each in (plain, varied)]
     assert checked == [10, 2]
