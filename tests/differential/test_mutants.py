@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from tests.differential.compare import Answer, Conversation, differences
+from tests.differential.lifecycle import NAMESPACE
 from tests.differential.mutants import CHANGES, FAMILIES, mutated
 from tests.differential.reasons import is_allowed
+from tests.differential.statuses import STATUSES, life_of
 from tests.differential.step import Step, account
 
 pytestmark = pytest.mark.cluster
 _PREPARED = [Step("namespace", "POST", "/api/v1/namespaces", {"metadata": {"name": "diff"}}), account("diff")]
+_OTHERS = [Step("other", "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}), account(NAMESPACE)]
 _NOT_COMPARED = (
     ".ports: missing",
     ".finalizers",
@@ -27,7 +31,7 @@ _NOT_COMPARED = (
 
 @pytest.fixture(scope="module")
 def servers(ours: Conversation, real: Conversation) -> tuple[Conversation, Conversation]:
-    for step in _PREPARED:
+    for step in [*_PREPARED, *_OTHERS]:
         for server in (ours, real):
             assert server.say(step).status in (201, 409)
     return ours, real
@@ -72,3 +76,30 @@ def test_a_change_is_judged_as_by_kubernetes(kind: str, servers: tuple[Conversat
         if mine[:2] != theirs[:2] or not set(mine[2]) <= set(theirs[2]):
             wrong[f"{path}={'absent' if value is ... else value}"] = mine, theirs
     assert wrong == {}, "\n".join(f"{name}: {each}" for name, each in wrong.items())
+
+
+@pytest.mark.parametrize("kind", STATUSES)
+def test_a_status_is_judged_as_by_kubernetes(kind: str, servers: tuple[Conversation, Conversation]) -> None:
+    life, (base, mutants) = life_of(kind), STATUSES[kind]
+    own = {**life.object("-status"), "status": base}
+    for server in servers:
+        assert server.say(Step("base", "POST", life.collection, own)).status == 201
+    path = f"{life.collection}/{own['metadata']['name']}/status?dryRun=All"
+    wrong: dict[str, Any] = {}
+    for at, value in [("", None), *mutants]:
+        status = mutated(base, at, value) if at else base
+        mine, theirs = (server.say(Step(at, "PUT", path, {**own, "status": status})) for server in servers)
+        name = f"{at}={'absent' if value is ... else value}"
+        if _said(mine) != _said(theirs):
+            wrong[name] = _said(mine), _said(theirs)
+        elif mine.status == 200 and (left := _of_status(mine.body, theirs.body)):
+            wrong[name] = left
+    for server in servers:
+        server.say(Step("end", "DELETE", f"{life.collection}/{own['metadata']['name']}?gracePeriodSeconds=0"))
+    assert wrong == {}, "\n".join(f"{name}: {each}" for name, each in wrong.items())
+
+
+def _of_status(mine: Any, theirs: Any) -> list[str]:
+    """What a real server has written and ours has not, or otherwise; the empty values of Go do not count."""
+    found = differences(mine["status"], theirs["status"])
+    return [each for each in found if not re.search(r"missing, expected (null|\{|\"\")|currentMetrics", each)]

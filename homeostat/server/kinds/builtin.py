@@ -12,6 +12,7 @@ from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
 from homeostat.objects.wire.typed import as_read, conform_types
 from homeostat.server.kinds.builtins.checks import check, check_changed, check_update
+from homeostat.server.kinds.builtins.checks.status import check_status
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
 from homeostat.server.kinds.builtins.mirror import check_mirror_update
@@ -86,6 +87,8 @@ class BuiltinBehaviour:
 
     def check_update(self, new: JsonObject, old: JsonObject) -> list[Cause]:
         finalizers = check_finalizer_names(new["metadata"])
+        if new.get("status") is not old.get("status"):
+            finalizers += check_status(self._group, self._kind, new, old)
         if self._has_rules_on_spec and new.get("spec") is old.get("spec"):
             return finalizers + check_mirror_update(new, old) if self._kind == "Pod" else finalizers
         group, kind = self._group, self._kind

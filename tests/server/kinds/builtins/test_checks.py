@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterator
 from importlib import import_module
 from time import process_time
+from types import ModuleType
 
 import pytest
 
 from homeostat.objects.json import Json
 from homeostat.server.kinds.builtins import checks
-from homeostat.server.kinds.builtins.checks import MODULES, check, check_changed
+from homeostat.server.kinds.builtins.checks import MODULES, check, check_changed, status
 from tests.server.kinds.builtins.manifests import ADMISSION, GOOD, defaulted, put, told
 
 
@@ -21,12 +23,18 @@ def test_a_good_object_is_accepted(group: str, kind: str) -> None:
 
 def test_the_table_names_the_module_of_every_rule() -> None:
     named = {(group, kind): module for group, kinds in MODULES.items() for kind, module in kinds.items()}
-    found = {
-        key: each.name.removeprefix(f"{checks.__name__}.")
-        for each in pkgutil.walk_packages(checks.__path__, f"{checks.__name__}.")
-        for key in getattr(import_module(each.name), "CHECKS", ())
-    }
+    found = {key: name for key, name in _rules_in(checks) if not name.startswith("status.")}
     assert found == named
+
+
+def test_the_table_names_the_module_of_every_rule_on_a_status() -> None:
+    assert dict(_rules_in(status)) == status.MODULES
+
+
+def _rules_in(package: ModuleType) -> Iterator[tuple[tuple[str, str], str]]:
+    for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        for key in getattr(import_module(each.name), "CHECKS", ()):
+            yield key, each.name.removeprefix(f"{package.__name__}.")
 
 
 def test_a_kind_without_rules_is_accepted() -> None:

@@ -58,6 +58,11 @@ def _check_quota_name(name: str, path: str) -> list[Cause]:
     return causes
 
 
+def check_amount(name: str, value: Json, path: str) -> list[Cause]:
+    """An amount in a quota's spec or status."""
+    return _check_quota_name(name, path) + check_quantity(value, path) + _check_whole(name, value, path)
+
+
 def _check_whole(name: str, value: Json, path: str) -> list[Cause]:
     """Only amounts of standard resources that are measured and not counted may have fractions."""
     is_device = "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
@@ -72,11 +77,7 @@ def _check_resource_quota(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     for name, value in struct(spec, "hard").items():
         at = f"spec.hard[{name}]"
-        causes += _check_quota_name(name, at) + check_quantity(value, at)
-        causes += _check_whole(name, value, at)
-    for member in ("hard", "used"):
-        for name, value in struct(obj, "status", member).items():
-            causes += check_quantity(value, f"status.{member}[{name}]")
+        causes += check_amount(name, value, at)
     standard = [name for name in struct(spec, "hard") if _is_standard(name)]
     scopes = strings(spec, "scopes")
     for scope in scopes:

@@ -9,7 +9,7 @@ from homeostat.server.kinds.builtins.defaults.core import start_namespace
 from homeostat.server.kinds.builtins.defaults.network import complete_service, default_balancer_status
 from homeostat.server.kinds.builtins.defaults.qos import qos_class
 from homeostat.server.kinds.builtins.defaults.storage import default_phase, normalize_claim, start_claim
-from homeostat.server.kinds.builtins.members import ensure_struct, items, struct
+from homeostat.server.kinds.builtins.members import ensure_struct, items, struct, structs, text
 
 
 def _select_own_pods(obj: JsonObject) -> None:
@@ -72,8 +72,23 @@ def _start_attachment(obj: JsonObject) -> None:
 
 
 def _keep_class(obj: JsonObject, old: JsonObject) -> None:
-    if (status := ensure_struct(obj, "status")) is not None and not status.get("qosClass"):
+    status = ensure_struct(obj, "status")
+    if status is None:
+        return
+    if not status.get("qosClass"):
         status["qosClass"] = struct(old, "status").get("qosClass") or qos_class(obj)
+    if "podIP" in status or "podIPs" in status:
+        _match_addresses(status)
+
+
+def _match_addresses(status: JsonObject) -> None:
+    """`podIP` is the first of `podIPs`; a client that knows but one of them writes that."""
+    address, listed = text(status, "podIP"), structs(status, "podIPs")
+    first = text(listed[0], "ip") if listed else ""
+    if address and address != first:
+        status["podIPs"] = [{"ip": address}]
+    elif first and not address:
+        status["podIP"] = first
 
 
 def _keep_counts(*names: str) -> Callable[[JsonObject, JsonObject], None]:
