@@ -100,7 +100,7 @@ def test_a_rollout_is_awaited_paused_and_restarted(web: Kubectl, plane: ServedPl
     assert web("rollout", "resume", "deployment/web") == "deployment.apps/web resumed\n"
     assert web("rollout", "restart", "deployment/web") == "deployment.apps/web restarted\n"
     rollout = web.start("rollout", "status", "deployment/web", "--timeout=10s")
-    done = {"observedGeneration": 4, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
+    done = {"observedGeneration": 4, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2}
     path = f"/apis/apps/v1/namespaces/{web.namespace}/deployments/web/status"
     plane.ask("PATCH", path, {"status": done}, content_type=STATUS_MERGE)
     said, _ = rollout.communicate(timeout=30)
