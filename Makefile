@@ -44,7 +44,7 @@ format: dev ## Format the code, fix what can be fixed, write the generated files
 	$(BIN)/ruff check --fix .
 	$(BIN)/python -m tools.describe_operators
 	$(BIN)/python -m tools.generate_manifests
-	$(BIN)/python -m tools.index_words
+	$(BIN)/python -m tools.index_finding
 
 # The folders that do without processes, sockets and other programs.
 FAST := tests/objects tests/cel tests/server tests/api

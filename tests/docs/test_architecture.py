@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from tests.docs.documents import ROOT, text_of
-from tools.index_words import HEADING, documented_words
+from tools.index_finding import HEADING, documented_words, unnamed_modules
 
 _TEXT = text_of("docs/architecture.md")
 _FINDING = text_of("docs/finding.md")
@@ -77,3 +77,7 @@ def test_a_word_of_the_page_stands_in_its_file() -> None:
     ]
     assert len(rows) > 100
     assert stale == [], "run make format"
+
+
+def test_every_module_is_on_the_page_for_searching() -> None:
+    assert unnamed_modules(_FINDING) == {}, "run make format"

@@ -1,4 +1,4 @@
-"""What a permission is about: a kind of the server, one of its subresources, or a path that is no object. Pure."""
+"""What a permission is about: a kind, one of its subresources, or a path of the server. Pure."""
 
 from __future__ import annotations
 

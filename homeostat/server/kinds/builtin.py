@@ -1,4 +1,4 @@
-"""The behaviour of built-in kinds, composed of their schema and the functions of `builtins/`."""
+"""The behaviour of built-in kinds, composed of their schema and the functions of `server/kinds/builtins/`."""
 
 from __future__ import annotations
 

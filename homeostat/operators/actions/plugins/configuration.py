@@ -1,4 +1,4 @@
-"""What action plugins (`plugin.py`) and input plugins (`inputs/plugins/plugin.py`) have in common.
+"""What action plugins and input plugins have in common: `Plugin` and `Source` say what differs.
 
 One instance of a plugin serves all resources or inputs and stores nothing of any: what belongs to one is in its job.
 """

@@ -1,10 +1,14 @@
-"""Writes the section Words of docs/finding.md: for words of the other documents, the files that define them.
+"""Writes the sections Words and Modules of docs/finding.md.
 
-    python -m tools.index_words
+    python -m tools.index_finding
 
-A word is what a document shows as code: a variable, an option, an annotation, a reason, a kind, a metric, a field. It
-is defined where the package has it as a text, also as one that is put together of constants: `f"{GROUP}/pause"`.
-Words that have a row of their own elsewhere on the page, or that many files have, are left out.
+Words has words of the other documents, with the files that define them. A word is what a document shows as code: a
+variable, an option, an annotation, a reason, a kind, a metric, a field. It is defined where the package has it as a
+text, also as one that is put together of constants: `f"{GROUP}/pause"`. Words that have a row of their own elsewhere on
+the page, or that many files have, are left out.
+
+Modules has the modules that no row names, with the first sentence of each. Those of commands are left out: their names
+follow from those of the commands.
 """
 
 from __future__ import annotations
@@ -20,7 +24,14 @@ ROOT: Final = Path(__file__).parents[1]
 PACKAGE: Final = ROOT / "homeostat"
 PAGE: Final = ROOT / "docs" / "finding.md"
 HEADING: Final = "## Words\n"
+MODULES: Final = "## Modules\n"
 _NEXT: Final = "## Packages\n"
+_OF_MODULES: Final = """
+Modules that no row above names. `make format` writes this table, of their docstrings.
+
+| module | purpose |
+|---|---|
+"""
 _INTRODUCTION: Final = """
 Words of the other documents, with the files that define them. `make format` writes this table.
 
@@ -39,6 +50,8 @@ WORD: Final = re.compile(
     r"|(?:[A-Z][a-z0-9]+){2,}|[a-z]+(?:_[a-z0-9]+)+"
 )
 _code = re.compile(r"`([^`\n]+)`")
+_docstring = re.compile(r'"""(.*?)"""', re.DOTALL)
+_sentence = re.compile(r"(?<=\.) (?=[A-Z`])")
 _fence = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -65,6 +78,24 @@ def table(page: str) -> str:
         for some in (all_of_it[at : at + _A_ROW] for at in range(0, len(all_of_it), _A_ROW))
     ]
     return f"{HEADING}{_INTRODUCTION}{''.join(rows)}\n"
+
+
+def unnamed_modules(page: str) -> dict[str, str]:
+    """The first sentence of each module that the page does not name, without those of commands."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE).as_posix()
+        if path.name != "__init__.py" and f"`{place}`" not in page:
+            sentence = _first_sentence(path.read_text("utf-8"))
+            if not sentence.startswith("`homeostat "):
+                found[place] = sentence
+    return found
+
+
+def _first_sentence(source: str) -> str:
+    docstring = _docstring.match(source)
+    text = " ".join(docstring[1].split("\n\n")[0].split()) if docstring else ""
+    return _sentence.split(text, maxsplit=1)[0].removesuffix(" Pure.").rstrip(".").replace("|", "\\|")
 
 
 def without_table(page: str) -> str:
@@ -149,7 +180,9 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:
 def main() -> None:
     page = without_table(PAGE.read_text("utf-8"))
     before, heading, after = page.partition(_NEXT)
-    PAGE.write_text(f"{before}{table(page)}{heading}{after}", "utf-8")
+    rows = (f"| `{place}` | {sentence} |\n" for place, sentence in unnamed_modules(page).items())
+    modules = f"{MODULES}{_OF_MODULES}{''.join(rows)}\n"
+    PAGE.write_text(f"{before}{table(page)}{modules}{heading}{after}", "utf-8")
 
 
 if __name__ == "__main__":
