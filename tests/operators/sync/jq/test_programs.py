@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from homeostat.operators.sync.engine.errors import ValidationError
-from homeostat.operators.sync.engine.metadata.step import referenced
+from homeostat.operators.sync.engine.metadata.step import RESOURCE_FUNCTION, referenced
 from homeostat.operators.sync.jq import programs
 from homeostat.operators.sync.jq.programs import JqPrograms
 
@@ -78,7 +78,7 @@ async def test_a_program_opens_no_file(
 ) -> None:
     (tmp_path / "it.json").write_text('"s3cret"')
     (tmp_path / "it.jq").write_text('def found: "s3cret";')
-    for before in (programs.RESOURCE_FUNCTION, ""):  # after a definition, jq takes no import
+    for before in (RESOURCE_FUNCTION, ""):  # after a definition, jq takes no import
         monkeypatch.setattr(programs, "RESOURCE_FUNCTION", before)
         with pytest.raises(ValidationError) as refused:
             await jq.run(program.replace("DIR", str(tmp_path)), [None])
