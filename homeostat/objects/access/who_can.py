@@ -4,19 +4,24 @@
     who.add_role(...); who.add_binding(...)
     who.grants
 
-Roles come first, since a binding says only whom it binds to which role. Only RBAC is evaluated: other authorizers of
+Roles come first, since a binding says only whom it binds to which role. An aggregated role has the rules of the roles
+that it selects, whether or not a controller has written them into it. Only RBAC is evaluated: other authorizers of
 a cluster may allow more.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
 
 from homeostat.objects.access.rule import Rule, allows_any_name, rule_of
+from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
+from homeostat.objects.selectors import NOTHING, LabelSelector, selector_of
 
 MASTERS: Final = "system:masters"
 _NAMELESS: Final = frozenset({"create", "deletecollection"})
@@ -75,13 +80,25 @@ class Subject(msgspec.Struct, frozen=True, order=True, omit_defaults=True):
 class _Metadata(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
+    labels: dict[str, str] | None = None
 
 
-class RoleObject(msgspec.Struct, frozen=True):
+class _AggregationRule(msgspec.Struct, frozen=True, rename="camel"):
+    cluster_role_selectors: list[JsonObject] | None = None
+
+
+class RoleObject(msgspec.Struct, frozen=True, rename="camel"):
     """A Role or a ClusterRole."""
 
     metadata: _Metadata
     rules: list[JsonObject] | None = None
+    aggregation_rule: _AggregationRule | None = None
+
+    @property
+    def selectors(self) -> list[LabelSelector]:
+        """Of an aggregated role."""
+        rule = self.aggregation_rule
+        return list(map(_selector, (rule and rule.cluster_role_selectors) or ()))
 
 
 class BindingObject(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,18 +133,27 @@ class WhoCan:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._roles: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._aggregated: dict[str, list[LabelSelector]] = {}
+        self._labels: dict[str, dict[str, str]] = {}
+        """Of the ClusterRoles that allow it or are aggregated."""
         self._found: list[Grant] = []
 
     def add_roles(self, roles: Iterable[RoleObject]) -> None:
         for each in roles:
-            names = self._names(each.rules or ())
-            if names is not None:
-                self._roles[each.metadata.namespace, each.metadata.name] = names
+            name, namespace = each.metadata.name, each.metadata.namespace
+            if selectors := each.selectors:
+                self._aggregated[name] = selectors
+            elif (names := self._names(each.rules or ())) is not None:
+                self._roles[namespace, name] = names
+            else:
+                continue
+            if not namespace:
+                self._labels[name] = each.metadata.labels or {}
 
     def add_bindings(self, bindings: Iterable[BindingObject]) -> None:
         for each in bindings:
             namespace, ref = each.metadata.namespace, each.role_ref
-            names = self._roles.get((namespace if ref.kind == "Role" else "", ref.name))
+            names = self._names_of(namespace if ref.kind == "Role" else "", ref.name)
             if names is None:
                 continue
             subjects = (_subject(subject, namespace) for subject in each.subjects or ())
@@ -148,6 +174,25 @@ class WhoCan:
             return found
         return [Grant("", masters), *found]
 
+    def _names_of(self, namespace: str, role: str) -> tuple[str, ...] | None:
+        """As `_names`, of a role that was added."""
+        if namespace or role not in self._aggregated:
+            return self._roles.get((namespace, role))
+        found: list[tuple[str, ...]] = []
+        seen: set[str] = set()
+        waiting = deque(self._aggregated[role])
+        while waiting:
+            selector = waiting.popleft()
+            for name, labels in self._labels.items():
+                if name in seen or not selector.matches(labels):
+                    continue
+                seen.add(name)
+                if name in self._aggregated:
+                    waiting.extend(self._aggregated[name])
+                else:
+                    found.append(self._roles["", name])
+        return None if not found else () if () in found else tuple(dict.fromkeys(chain(*found)))
+
     def _names(self, rules: Sequence[JsonObject]) -> tuple[str, ...] | None:
         """The names that the rules are limited to, empty for all; None if they do not allow it."""
         found: list[str] = []
@@ -165,6 +210,13 @@ class WhoCan:
         if self._wanted.name:
             return (self._wanted.name,) if self._wanted.name in rule.names else ()
         return rule.names
+
+
+def _selector(value: JsonObject) -> LabelSelector:
+    try:
+        return selector_of(value)
+    except BadRequestError:
+        return NOTHING
 
 
 def _order(grant: Grant) -> tuple[bool, Grant]:

@@ -94,3 +94,27 @@ def test_a_user_of_the_name_of_a_group_is_another_subject() -> None:
     bindings = [bind("all", "ClusterRole/reader", {"kind": "User", "name": "system:masters"})]
     grants = [("system:masters", "", "", ""), ("system:masters", "", "all", "")]
     assert found(PODS, [role("reader", rule("", ["pods"], ["get"]))], bindings) == grants
+
+
+def test_an_aggregated_role_has_the_rules_of_those_that_it_selects() -> None:
+    def labelled(name: str, label: str, *rules: JsonObject) -> JsonObject:
+        return {**role(name, *rules), "metadata": {"name": name, "labels": {label: "yes"}}}
+
+    def selecting(name: str, label: str, *labels: str) -> JsonObject:
+        selectors = [{"matchLabels": {each: "yes"}} for each in labels]
+        # Rules that a controller wrote once, and that do not count any more.
+        return labelled(name, label, rule("*", ["*"], ["*"])) | {"aggregationRule": {"clusterRoleSelectors": selectors}}
+
+    one = rule("", ["pods"], ["get"]) | {"resourceNames": ["web"]}
+    roles = [
+        selecting("edit", "b", "a", "b", "nowhere"),
+        selecting("view", "a", "c"),
+        selecting("none", "none", "nowhere"),
+        labelled("one", "c", one),
+        labelled("other", "c", rule("", ["pods"], ["list"])),
+        labelled("all", "b", rule("", ["pods"], ["get"])),
+    ]
+    bindings = [bind(name, f"ClusterRole/{name}", {"kind": "User", "name": name}) for name in ("edit", "none", "view")]
+    masters = ("system:masters", "", "", "")
+    assert found(PODS, roles, bindings) == [masters, ("edit", "", "edit", ""), ("view", "", "view", "web")]
+    assert found(replace(PODS, name="db"), roles, bindings) == [masters, ("edit", "", "edit", "")]
