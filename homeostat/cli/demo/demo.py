@@ -106,6 +106,7 @@ def command(directory: Path, faces_port: int | None) -> None:
     with _prepared(directory.absolute()) as folder, reporting_errors():
         if faces_port is None:
             faces_port = _FACES_PORT if is_free(_FACES_PORT) else 0
+        click.echo(f"Setting up the demo in {folder} ...", err=True)
         asyncio.run(_run(folder, faces_port))
     click.echo(f"Stopped the demo; removed {folder}", err=True)
 

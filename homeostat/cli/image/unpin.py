@@ -28,4 +28,4 @@ async def command(connection: Connection, names: tuple[str, ...]) -> None:
             continue
         path = IMAGE_UPDATE.kind.path(each.namespace, each.record)
         await connection.client.merge(path, {"spec": {"pin": None}})
-        click.echo(f"{each.key} unpinned; the next pass updates it")
+        click.echo(f"{each.key} unpinned; the next pass updates it (now: homeostat image update {each.key})")

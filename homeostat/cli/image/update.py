@@ -16,10 +16,10 @@ from homeostat.cli.image.checkout import Checkout, edit_checkout
 from homeostat.cli.image.preview import delivery_of, previews
 from homeostat.cli.image.targets import named_deployments, read_known
 from homeostat.objects.time.timestamp import format_micro_time
-from homeostat.operators.images.api import REQUESTED
+from homeostat.operators.images.api import REQUESTED, ImageUpdateStatus
 from homeostat.operators.images.decide import pinned_text
 from homeostat.operators.images.engine.annotations import Tracked
-from homeostat.operators.images.engine.entry import skipped
+from homeostat.operators.images.engine.entry import patched, skipped
 
 _POLL_EVERY_S = 0.5
 
@@ -129,6 +129,7 @@ async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s:
         else:
             asked.append(each)
     request = format_micro_time(datetime.now(UTC))
+    before = {each.key: known.status(each) for each in asked}
     for each in asked:
         patch = {"metadata": {"annotations": {REQUESTED: request}}}
         await connection.client.merge(each.kind.path(each.namespace, each.name), patch)
@@ -142,7 +143,7 @@ async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s:
                     status = known.status(each)
                     if status.handled_request == request and status.result is not None:
                         has_failed |= status.result.action == "failed"
-                        click.echo(f"{key}: {status.result.action}: {status.result.message}")
+                        click.echo(f"{key}: {result_since(before[key], status, each)}")
                         del waiting[key]
                 if waiting:
                     await asyncio.sleep(_POLL_EVERY_S)
@@ -150,3 +151,13 @@ async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s:
         names = ", ".join(waiting)
         raise Failure(f"timed out after {within_s} s waiting for {names}; does the operator images run?") from None
     return has_failed
+
+
+def result_since(before: ImageUpdateStatus, status: ImageUpdateStatus, tracked: Tracked) -> str:
+    """Of the update: a pass right after it, which found nothing left to do, may have replaced its result."""
+    assert status.result is not None
+    if status.result.action == "up_to_date" and status.history[:1] != before.history[:1]:
+        written = status.history[0]
+        entry = patched(tracked, old=written.old, new=written.new)
+        return f"{entry.action}: {entry.message}"
+    return f"{status.result.action}: {status.result.message}"

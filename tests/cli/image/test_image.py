@@ -11,6 +11,10 @@ import yaml
 from homeostat.cli.console.connection import Connection
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.image.targets import Known, read_known
+from homeostat.cli.image.update import result_since
+from homeostat.operators.images.api import ImageUpdateStatus, Result, Written
+from homeostat.operators.images.engine.annotations import Settings as ImageSettings
+from homeostat.operators.images.engine.annotations import Tracked
 from homeostat.plane import Settings, open_plane
 from tests.cli.running import Cli, Up, make_cli, running
 from tests.external.git_servers import Origin
@@ -119,6 +123,26 @@ def test_an_update_is_checked_previewed_pushed_and_pinned(up: Up, tmp_path: Path
     problem = "default/web is not tracked: the annotation gitops.operator.ssh_key_name is missing; add it\n"
     assert up.cli.here("image", "check", "default/web").err == f"error: {problem}"
     assert up.cli.here("image", "status").err == f"warning: {problem}"
+
+
+def test_an_update_is_reported_though_a_later_pass_found_nothing_to_do() -> None:
+    settings = ImageSettings(
+        enabled=True,
+        namespace="shop",
+        app_repository="https://git.example/org/app",
+        manifest_repository="https://git.example/org/manifests",
+        image_name="org/app",
+        deployment_path="web.yaml",
+        observe_branch="main",
+        ssh_key_name="key",
+        ssh_key_namespace="shop",
+    )
+    tracked = Tracked("web", settings, "org/app", "1", {})
+    old, new = (Written(time=f"2026-01-0{day}T00:00:00Z", old=str(day), new=str(day + 1), commit="") for day in (1, 2))
+    found = Result(action="up_to_date", message="Deployment web is up to date at 3", time=new.time)
+    before, after = ImageUpdateStatus(history=(old,)), ImageUpdateStatus(history=(new, old), result=found)
+    assert result_since(before, after, tracked) == "patched: Deployment web patched successfully to version 3"
+    assert result_since(after, after, tracked) == "up_to_date: Deployment web is up to date at 3"
 
 
 def test_a_deployment_that_is_not_tracked_is_an_error(up: Up) -> None:
