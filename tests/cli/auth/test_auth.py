@@ -75,7 +75,8 @@ def test_a_default_role_covers_the_kinds_of_operators_but_for_secrets(up: Up, na
         asked = [up.cli.here("auth", "can-i", verb, each, "-n", "default", "--as", user, "-q").code for each in kinds]
         return {each == 0 for each in asked}
 
-    assert may("list", "pactos", "syncpolicies", "imageupdates", "devopspolicies", "reconciliations") == {True}
+    assert may("list", "pactos", "syncpolicies", "imageupdates", "devopspolicies") == {True}
+    assert may("list", "reconciliations", "runoutputs") == {name != "view"}
     assert may("patch", "pactos", "secretstores") == {name != "view"}
     assert may("delete", "reconciliations", "pactos/status", "clusterdevopspolicies") == {False}
     assert may("get", "restusers", "restroles", "restwebhooks", "resourceinputs") == {False}
