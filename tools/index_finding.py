@@ -49,6 +49,7 @@ WORD: Final = re.compile(
     r"--[a-z][a-z-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z0-9-]+(?:\.[a-z0-9-]+)+/[A-Za-z][\w.-]+"
     r"|(?:[A-Z][a-z0-9]+){2,}|[a-z]+(?:_[a-z0-9]+)+"
 )
+_heading = re.compile(r"^#+ (\S+)$", re.MULTILINE)  # Runbooks are named after alerts.
 _code = re.compile(r"`([^`\n]+)`")
 _docstring = re.compile(r'"""(.*?)"""', re.DOTALL)
 _sentence = re.compile(r"(?<=\.) (?=[A-Z`])")
@@ -60,7 +61,8 @@ def documented_words() -> set[str]:
     found: set[str] = set()
     for path in (ROOT / "docs").glob("*.md"):
         if path.name not in _NOT_READ:
-            shown = _code.findall(_fence.sub("", path.read_text("utf-8")))
+            text = _fence.sub("", path.read_text("utf-8"))
+            shown = [*_code.findall(text), *_heading.findall(text)]
             found.update(re.split(r"[ =:{]", each, maxsplit=1)[0] for each in shown)
     return {each for each in found if WORD.fullmatch(each)} - _COMMON
 
