@@ -65,6 +65,19 @@ def test_parts_of_another_form_are_passed_over() -> None:
     assert list(_document().properties(odd)) == []
 
 
+@pytest.mark.parametrize("odd", [None, 5, "x", {"a": 1}, [[], {}, 5]], ids=repr)
+def test_an_operation_of_another_form_has_the_usual_media_type(odd: Any) -> None:
+    answers = {"200": {"schema": {"type": "object"}}}
+    body = [{"in": "body", "schema": {"type": "array"}}]
+    operation = {"parameters": [odd, *body], "consumes": odd, "produces": odd, "responses": answers}
+    document = OpenApi({"swagger": "2.0", "paths": {"/a": {"post": operation, "put": {"parameters": odd}}}})
+    item = document.item("/a")
+    assert item is not None
+    assert document.request_bodies(item, "POST") == {"application/json": {"type": "array"}}
+    assert document.responses(item, "POST") == {"application/json": {"type": "object"}}
+    assert document.request_bodies(item, "PUT") == {}
+
+
 def test_a_document_has_a_limited_number_of_paths() -> None:
     with pytest.raises(ValidationError, match="10001 paths"):
         OpenApi({"paths": {f"/a{number}": {} for number in range(MAX_PATHS + 1)}})

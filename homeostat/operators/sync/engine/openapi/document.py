@@ -114,9 +114,9 @@ class OpenApi:
         operation = self.resolve(item.value.get(method.lower()))
         if not self._is_old:
             return self._contents(self.resolve(operation.get("requestBody")))
-        parameters = (self.resolve(each) for each in operation.get("parameters", ()))
+        parameters = map(self.resolve, _items(operation.get("parameters")))
         body = next((each for each in parameters if each.get("in") == "body"), None)
-        medias = operation.get("consumes") or self._value.get("consumes") or ["application/json"]
+        medias = _texts(operation.get("consumes")) or _texts(self._value.get("consumes")) or ["application/json"]
         return {media: self.resolve(body.get("schema")) for media in medias} if body is not None else {}
 
     def responses(self, item: PathItem, method: str) -> dict[str, JsonObject]:
@@ -126,7 +126,9 @@ class OpenApi:
         for code in ("200", "201", "202", "default"):
             answer = self.resolve(answers.get(code)) if isinstance(answers, dict) else {}
             if self._is_old and "schema" in answer:
-                medias = operation.get("produces") or self._value.get("produces") or ["application/json"]
+                medias = (
+                    _texts(operation.get("produces")) or _texts(self._value.get("produces")) or ["application/json"]
+                )
                 return {media: self.resolve(answer["schema"]) for media in medias}
             if found := self._contents(answer):
                 return found
@@ -146,13 +148,21 @@ class OpenApi:
             if id(found) not in seen:
                 seen.add(id(found))
                 yield from members(found)
-                waiting += found["allOf"] if isinstance(found.get("allOf"), list) else ()
+                waiting += _items(found.get("allOf"))
 
 
 def members(schema: JsonObject) -> JsonObject:
     """The schemas of its properties."""
     found = schema.get("properties")
     return found if isinstance(found, dict) else {}
+
+
+def _items(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: Json) -> list[str]:
+    return [each for each in _items(value) if isinstance(each, str)]
 
 
 def _is_variable(segment: str) -> bool:
