@@ -6,6 +6,7 @@ for all that these import, however indirectly. Each of them may
 - import, from outside this package, what `allowed_imports` lists: a list of what is harmless ends, one of what is
   harmful does not. Where it lists names of a module, such as `threading.Lock`, the others of this module are forbidden;
 - import no module of `forbidden_modules`, and none of another package than this one;
+- define no coroutine, which can do I/O without an import, unless it is only imported by one that has to be pure;
 - use none of `_FORBIDDEN_NAMES`: the clocks of modules that are otherwise harmless, and what Python has for files.
 
 Names are followed through `import ... as`, and not through variables: this finds mistakes, and not malice.
@@ -91,6 +92,9 @@ class PureContract(Contract):
                 is_allowed = each.name in partly or _is_within(each.name, allowed)
             if not is_allowed:
                 yield Fault(module, each.line, each.name, chain)
+        for node in ast.walk(sources.tree(module)):
+            if isinstance(node, ast.AsyncFunctionDef) and len(chain) == 1:
+                yield Fault(module, node.lineno, "async def", chain)
         for line, name in _names(sources.tree(module), {each.bound: each.meant for each in imports}):
             is_other_part = name.rpartition(".")[0] in partly and not _is_within(name, allowed)
             if name in _FORBIDDEN_NAMES or is_other_part:

@@ -98,6 +98,7 @@ SEEDS: Final = [
     (PURE, "operators.images.engine.build", "import threading\nthreading.Timer(1, f)", "threading.Timer"),
     (PURE, "operators.workloads.jobs.decide", "from threading import Event", "threading.Event"),
     (PURE, "operators.workloads.pods.decide", "import sys\nsys.modules['time']", "sys.modules"),
+    (PURE, "operators.policy.engine.glob", "async def f(client):\n    await client.get('x')", "async def"),
     (PURE, "objects.kind", "import pkgutil\npkgutil.resolve_name('time:time')", "pkgutil.resolve_name"),
     (PURE, "objects.quantity", "def f(open):\n    pass\ndef g():\n    open('x')", "open"),
     (
