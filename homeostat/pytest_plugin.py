@@ -5,11 +5,18 @@ def test_a_config_map_is_read(kubernetes):
     ...
 
 pytest loads this module in every run, so it imports nothing else until a fixture is used.
+
+It rewrites the assertions of every package that brings a plugin, and compiles it again for that. Here there is nothing
+to rewrite, and where nothing is compiled yet, as in a job of CI, that takes longer than a plane takes to start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +24,19 @@ import pytest
 if TYPE_CHECKING:
     from homeostat.testing.served import Kubernetes, ServedPlane
     from homeostat.testing.workloads import Workloads
+
+
+class _AsInstalled(MetaPathFinder):
+    """Finds the modules of this package before pytest does."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(fullname, path, target) if fullname.startswith(_PACKAGE) else None
+
+
+_PACKAGE = "homeostat."
+sys.meta_path.insert(0, _AsInstalled())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
