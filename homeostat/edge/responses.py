@@ -3,30 +3,40 @@ loop or fill the memory.
 
 aiohttp parses whatever one read of the socket brought, up to 256 KiB, at once: as chunks of one byte that is 95 ms. And
 it keeps every interim response (1xx) until somebody reads it: a server that sent nothing else for 5 s held the loop for
-1.2 s and took 190 MiB. Here a read is parsed in slices, with turns for others in between, and interim responses are
-dropped and counted.
+1.2 s and took 190 MiB. Here a read is parsed in slices, all responses together in bounded turns, and interim responses
+are dropped and counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
+from homeostat.edge.connection.turns import Turns
+
 if TYPE_CHECKING:
     from aiohttp.http import RawResponseMessage
     from aiohttp.streams import StreamReader
 
 _SLICE: Final = 16 * 1024
-_LONGEST_S: Final = 0.005
-"""How long one turn of the event loop may parse; the slice that exceeds it is finished."""
 MOST_INTERIM: Final = 100
 """Interim responses to one request."""
+_turns: dict[asyncio.AbstractEventLoop, Turns] = {}
+
+
+def turns_of(loop: asyncio.AbstractEventLoop) -> Turns:
+    """Those that all responses share which arrive on the event loop, whoever asked for them."""
+    found = _turns.get(loop)
+    if found is None:
+        for closed in [each for each in _turns if each.is_closed()]:
+            del _turns[closed]
+        found = _turns[loop] = Turns(loop)
+    return found
 
 
 class TooManyInterimError(HttpProcessingError):
@@ -42,6 +52,7 @@ class PacedConnector(aiohttp.TCPConnector):
 class PacedHandler(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
+        self._turns = turns_of(loop)
         self._unparsed = b""
         self._interim = 0
 
@@ -60,6 +71,8 @@ class PacedHandler(ResponseHandler):
             super().data_received(data)
         elif self._unparsed:
             self._unparsed += data
+        elif self._turns.is_over():
+            self._wait(data)
         else:
             self._parse(data)
 
@@ -79,20 +92,22 @@ class PacedHandler(ResponseHandler):
             if self.transport is not None:
                 self.transport.abort()
 
-    def _parse(self, data: bytes) -> None:
-        ends_at = perf_counter() + _LONGEST_S
-        for at in range(0, len(data), _SLICE):
-            if self._interim > MOST_INTERIM:
-                return
-            if at and perf_counter() >= ends_at:
-                self._unparsed = data[at:]
-                self._pause_transport_reading()
-                self._loop.call_soon(self._go_on)
-                return
-            super().data_received(data[at : at + _SLICE])
-
-    def _go_on(self) -> None:
+    def take_turn(self) -> None:
         rest, self._unparsed = self._unparsed, b""
         self._parse(rest)
         if not (self._unparsed or self._reading_paused or self._buffer_paused):
             self._resume_transport_reading()
+
+    def _parse(self, data: bytes) -> None:
+        for at in range(0, len(data), _SLICE):
+            if self._interim > MOST_INTERIM:
+                return
+            if at and self._turns.is_over():
+                self._wait(data[at:])
+                return
+            super().data_received(data[at : at + _SLICE])
+
+    def _wait(self, data: bytes) -> None:
+        self._unparsed = data
+        self._pause_transport_reading()
+        self._turns.add(self)

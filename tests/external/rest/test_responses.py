@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from aiohttp.client_proto import ResponseHandler
 
 from homeostat.edge.responses import _SLICE
 from homeostat.external.rest.client import RestClient
@@ -41,7 +42,7 @@ def says(sent: bytes) -> Conversation:
 async def test_a_response_arrives_whole(
     sent: bytes, body: bytes, longest_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("homeostat.edge.responses._LONGEST_S", longest_s)
+    monkeypatch.setattr("homeostat.edge.connection.turns.LONGEST_S", longest_s)
     async with RestClient() as client, speaking(says(sent)) as host:
         response = await client.send(Request("GET", f"http://{host}/", timeout_s=20))
     assert (response.status, response.body) == (200, body)
@@ -55,8 +56,35 @@ async def test_a_body_of_tiny_chunks_gives_others_their_turn() -> None:
     assert turns.longest_s < 0.07
 
 
+async def test_many_responses_of_tiny_chunks_share_the_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.connection.turns.LONGEST_S", -1.0)
+    loop, slices, most, is_over = asyncio.get_running_loop(), 0, 0, False
+    parse = ResponseHandler.data_received
+
+    def counted(handler: ResponseHandler, data: bytes) -> None:
+        nonlocal slices
+        slices += bool(data)
+        parse(handler, data)
+
+    def tick() -> None:
+        nonlocal slices, most
+        most, slices = max(most, slices), 0
+        if not is_over:
+            loop.call_soon(tick)
+
+    monkeypatch.setattr(ResponseHandler, "data_received", counted)
+    tiny = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20_000 + b"0\r\n\r\n"
+    async with RestClient() as client, speaking(says(tiny)) as host:
+        tick()
+        asked = (client.send(Request("GET", f"http://{host}/", timeout_s=30)) for _ in range(12))
+        answers = await asyncio.gather(*asked)
+    is_over = True
+    assert {each.body for each in answers} == {b"x" * 20_000}
+    assert most <= 3, "one of those that arrive, and one of those that wait"
+
+
 async def test_bytes_behind_a_response_do_not_answer_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("homeostat.edge.responses._LONGEST_S", -1.0)
+    monkeypatch.setattr("homeostat.edge.connection.turns.LONGEST_S", -1.0)
     head = HEAD + b"Content-Length: 16000\r\nX-Fill: "
     first = head + b"x" * (_SLICE - len(head) - 4 - 16_000) + b"\r\n\r\n" + b"1" * 16_000
     forged, second = (HEAD + b"Content-Length: 6\r\n\r\n" + text for text in (b"forged", b"second"))
