@@ -9,7 +9,7 @@ from homeostat.edge.reply import Reply, StreamReply
 from homeostat.edge.request import Request
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.user import User
-from homeostat.server.audit.entry import Entry
+from homeostat.server.audit.entry import MAX_USER_AGENT, Entry
 from homeostat.server.audit.log import AuditLog
 from homeostat.server.audit.policy import Policy, Stage
 from homeostat.server.request.call import Answer
@@ -54,7 +54,7 @@ class Auditor:
                 attributes=attributes,
                 caller=caller,
                 address=request.peer.address,
-                user_agent=headers.get("user-agent", ""),
+                user_agent=headers.get("user-agent", "")[: MAX_USER_AGENT + 1],
                 code=code,
                 received=finished - seconds,
                 finished=finished,

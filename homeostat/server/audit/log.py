@@ -132,4 +132,7 @@ def _open(path: Path) -> int:
 
 def _size(entry: Entry) -> int:
     """About the memory that the entry keeps; a response in parts is the store's own memory."""
-    return 1024 + len(entry.request) + (len(entry.response) if isinstance(entry.response, bytes) else 0)
+    size = 1024 + len(entry.uri) + len(entry.user_agent) + len(entry.request)
+    if entry.attributes.user is not entry.caller:
+        size += sum(map(len, entry.attributes.user.groups))
+    return size + (len(entry.response) if isinstance(entry.response, bytes) else 0)

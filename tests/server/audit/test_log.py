@@ -163,6 +163,20 @@ def test_entries_beyond_the_limit_are_dropped_and_writing_never_waits(
     assert log.written + log.dropped == 400
 
 
+def test_what_waits_is_bounded_in_bytes_of_all_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody can send a URL of 16 KiB, and 10,000 entries may wait."""
+    log, gate = AuditLog(tmp_path / "audit.log"), threading.Event()
+    monkeypatch.setattr(log, "_write", lambda _: gate.wait(30))
+    monkeypatch.setattr(log_module, "MAX_WAITING_BYTES", 1 << 20)
+    crowd = User("x", groups=tuple("g" * 100 for _ in range(160)))
+    kinds = ({"uri": "/" + "a" * 16_000}, {"attributes": Attributes(user=crowd, verb="get", path="/")})
+    for number in range(400):
+        log.write(entry(number, **kinds[number % 2]))
+    assert log.dropped > 300
+    gate.set()
+    log.close(30)
+
+
 def test_a_full_disk_is_reported_once_and_costs_entries(caplog: pytest.LogCaptureFixture) -> None:
     log = AuditLog(Path("/dev/full"))
     for number in range(3):
