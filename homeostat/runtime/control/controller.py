@@ -4,6 +4,7 @@ Promises, each with a test:
 
 - an object is never reconciled twice at once, and never in an older version than this controller wrote
 - after acting the object is reconciled again; the same actions right after acting count as a failure and back off
+- however many objects wait in one namespace, those of another get their turn
 - an object whose reconciliations cause each other is limited in rate, and other objects are not affected
 - however a reconciliation ends, the object is not lost: it is settled, due again, or handled by the leader
 - an unreadable object is not absent: a reconciliation that needs it fails, and is retried when it changes
@@ -152,7 +153,8 @@ class Controller(Generic[Obj, World, Action]):
 
     async def run(self) -> None:
         """One term: until `close`, or until cancelled. The caches are in sync when it begins."""
-        queue: WorkQueue[Request] = WorkQueue()
+        # Whoever has one namespace must not make the objects of others wait for all of theirs.
+        queue: WorkQueue[Request] = WorkQueue(share=lambda request: request.namespace)
         self.queue = queue
         self._tools.metrics.watch_queue(self.name, queue)
         self._workers = Workers(

@@ -5,6 +5,7 @@
 - of two times the earlier one wins
 - a change overtakes a relist
 - a relist is not starved by changes
+- of keys with several shares, each share gets its turn, however many keys another one has
 - a retry backs off and keeps its priority
 - forgetting resets the backoff
 - closing releases the takers and hands out nothing more
@@ -57,10 +58,72 @@ class _Entry(Generic[K]):
         self.place = _HELD
 
 
-class WorkQueue(Generic[K]):
-    """Create it inside a running event loop. `adds`, `retries`, `takes` and `waited_s` are counters."""
+class _Line(Generic[K]):
+    """The entries of one priority that could be taken: in order within a share, the shares by turns."""
 
-    def __init__(self, *, backoff: Backoff | None = None, chance: Callable[[], float] = random.random) -> None:
+    __slots__ = ("_of_share", "_priority", "_share", "_size")
+
+    def __init__(self, priority: Priority, share: Callable[[K], Hashable]) -> None:
+        self._priority, self._share = priority, share
+        self._of_share: dict[Hashable, deque[_Entry[K]]] = {}
+        """The first one is next."""
+        self._size = 0
+
+    def __len__(self) -> int:
+        """With those that are not here any more."""
+        return self._size
+
+    def append(self, entry: _Entry[K]) -> None:
+        self._of_share.setdefault(self._share(entry.key), deque()).append(entry)
+        self._size += 1
+
+    def __bool__(self) -> bool:
+        while self._of_share:
+            share, entries = next(iter(self._of_share.items()))
+            while entries and entries[0].place != self._priority:
+                entries.popleft()
+                self._size -= 1
+            if entries:
+                return True
+            del self._of_share[share]
+        return False
+
+    def take(self) -> _Entry[K]:
+        """The first one, of a line that is not empty."""
+        share = next(iter(self._of_share))
+        entries = self._of_share.pop(share)
+        entry = entries.popleft()
+        self._size -= 1
+        if entries:
+            self._of_share[share] = entries
+        return entry
+
+    def clear(self) -> None:
+        self._of_share.clear()
+        self._size = 0
+
+    def sweep(self) -> None:
+        """Forget those that are not here any more."""
+        self._of_share = {
+            share: deque(each for each in entries if each.place == self._priority)
+            for share, entries in self._of_share.items()
+        }
+        self._size = sum(map(len, self._of_share.values()))
+
+
+class WorkQueue(Generic[K]):
+    """Create it inside a running event loop. `adds`, `retries`, `takes` and `waited_s` are counters.
+
+    `share` returns whose key it is, such as its namespace: however many keys one share has, the others get their turns.
+    """
+
+    def __init__(
+        self,
+        *,
+        backoff: Backoff | None = None,
+        chance: Callable[[], float] = random.random,
+        share: Callable[[K], Hashable] = lambda _: None,
+    ) -> None:
         self.adds = self.retries = self.takes = 0
         self.waited_s = 0.0
         self._backoff, self._chance = backoff or Backoff(), chance
@@ -68,7 +131,7 @@ class WorkQueue(Generic[K]):
         self._entries: dict[K, _Entry[K]] = {}
         self._working: dict[K, int] = {}
         self._failures: dict[K, int] = {}
-        self._ready: tuple[deque[_Entry[K]], deque[_Entry[K]]] = (deque(), deque())
+        self._ready: tuple[_Line[K], _Line[K]] = (_Line(Priority.CHANGE, share), _Line(Priority.RESYNC, share))
         self._later: list[tuple[float, int, _Entry[K]]] = []
         self._depth = self._pushed = self._overtaken = 0
         self._takers: deque[asyncio.Future[None]] = deque()
@@ -204,14 +267,12 @@ class WorkQueue(Generic[K]):
         if self._later:
             self._promote(self._loop.time())
         changes, resyncs = self._ready
-        _drop_moved(changes, Priority.CHANGE)
-        _drop_moved(resyncs, Priority.RESYNC)
         if resyncs and (not changes or self._overtaken >= PATIENCE):
             self._overtaken = 0
-            return resyncs.popleft()
+            return resyncs.take()
         if changes:
             self._overtaken = self._overtaken + 1 if resyncs else 0
-            return changes.popleft()
+            return changes.take()
         return None
 
     def _promote(self, now: float) -> None:
@@ -225,8 +286,7 @@ class WorkQueue(Generic[K]):
         """A key that waits and then comes sooner, again and again, leaves a position behind each time."""
         self._later = [each for each in self._later if each[2].place == _DELAYED and each[2].due == each[0]]
         heapq.heapify(self._later)
-        changes, resyncs = self._ready
-        self._ready = changes, deque(each for each in resyncs if each.place == Priority.RESYNC)
+        self._ready[1].sweep()
 
     async def _wait(self) -> None:
         taker = self._loop.create_future()
@@ -266,8 +326,3 @@ class WorkQueue(Generic[K]):
         self._promote(max(self._rings_at, self._loop.time()))
         if self._takers:
             self._set_timer()
-
-
-def _drop_moved(line: deque[_Entry[K]], priority: int) -> None:
-    while line and line[0].place != priority:
-        line.popleft()

@@ -144,6 +144,23 @@ async def test_a_change_waits_for_one_of_the_relist_at_most() -> None:
 
 
 @virtual_time
+async def test_of_keys_with_several_shares_each_share_gets_its_turn() -> None:
+    queue: WorkQueue[str] = WorkQueue(share=lambda key: key.partition("/")[0])
+    for number in range(1000):
+        queue.add(f"crowd/{number}", priority=Priority(number % 2))
+    queue.add("crowd/1")
+    for key in ("shop/a", "shop/b", "bank/a"):
+        queue.add(key)
+    queue.add("shop/c", priority=Priority.RESYNC)
+    taken = await take_all(queue)
+    assert taken[:5] == ["crowd/0", "shop/a", "bank/a", "crowd/2", "shop/b"]
+    assert taken.index("shop/c") < 2 * PATIENCE + 2
+    crowd = [int(key.partition("/")[2]) for key in taken if key.startswith("crowd/")]
+    assert sorted(crowd) == list(range(1000))
+    assert [each for each in crowd if each % 2 == 0 or each == 1] == [*range(0, 1000, 2), 1]
+
+
+@virtual_time
 async def test_a_relist_is_not_starved_by_changes() -> None:
     queue = plain_queue()
     for number in range(10):
