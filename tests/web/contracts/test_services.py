@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
+from homeostat.operators.contracts.engine.services.catalogue import Catalogue
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from tests.holds import measured_turns
@@ -110,6 +112,35 @@ async def test_edges_are_shown_as_a_graph_a_tree_and_dependents(api: Api) -> Non
     ]
     assert (await api.get("/api/services/nobody/dependents")).body == []
     assert (await api.get("/api/services/nobody/graph")).status == 404
+
+
+async def test_requests_for_dependents_share_turns(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 300 services with 300 dependencies each one request takes 16 ms, and all that came together took one turn."""
+    needed = [f"d{at}" for at in range(10)]
+    for number in range(15):
+        await api.declare(f"u{number}", status_of(f"u{number}", "rates", *needed))
+    await eventually(lambda: api.get("/api/services"), lambda told: len(told.body) == 18)
+    loop, compared, most, is_over = asyncio.get_running_loop(), 0, 0, False
+    target_of = Catalogue.target_of
+
+    def counted(catalogue: Catalogue, ref: str) -> str:
+        nonlocal compared
+        compared += 1
+        return target_of(catalogue, ref)
+
+    def tick() -> None:
+        nonlocal compared, most
+        most, compared = max(most, compared), 0
+        if not is_over:
+            loop.call_soon(tick)
+
+    monkeypatch.setattr(Catalogue, "target_of", counted)
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    tick()
+    answers = await asyncio.gather(*(api.get("/api/services/rates/dependents") for _ in range(8)))
+    is_over = True
+    assert [len(each.body) for each in answers] == [16] * 8
+    assert most <= 8 + 2 * (len(needed) + 1), "the first service of each, and another one or two"
 
 
 async def test_references_are_shown_from_both_ends(api: Api) -> None:

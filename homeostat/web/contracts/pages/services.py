@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
+from homeostat.edge.turn import shared_turn
 from homeostat.objects.json import JsonObject, encode
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue, Service
 from homeostat.operators.contracts.engine.services.details import bundle_details
@@ -28,6 +29,7 @@ from homeostat.web.kit.pages import next_page
 from homeostat.web.kit.refusal import unknown
 
 LARGEST_PAGE = 10_000
+T = TypeVar("T")
 
 
 class ServiceQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,13 +107,23 @@ class Services:
 
     async def dependents(self, request: Request, captured: Mapping[str, str]) -> Reply:
         view = await self._face.visibility.view(request)
-        return Reply(200, encode(dependents_of(view, captured["name"])))
+        return Reply(200, encode(await _in_turns(dependents_of(view, captured["name"]))))
 
     async def references(self, request: Request, captured: Mapping[str, str]) -> Reply:
         view, name = await self._face.visibility.view(request), captured["name"]
         service = view.get(name)
         outgoing = references_of(view, service) if service is not None else []
-        return Reply(200, encode({"references": outgoing, "referencedBy": referenced_by(view, name)}))
+        return Reply(200, encode({"references": outgoing, "referencedBy": await _in_turns(referenced_by(view, name))}))
+
+
+async def _in_turns(values: Iterator[T | None]) -> list[T]:
+    """All requests share the turns: each of a hundred services may have thousands of dependencies."""
+    turn, found = shared_turn(), list[T]()
+    for each in values:
+        if each is not None:
+            found.append(each)
+        await turn.pause()
+    return found
 
 
 def _chosen(view: Catalogue, query: ServiceQuery) -> Iterator[Service]:

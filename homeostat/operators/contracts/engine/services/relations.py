@@ -96,26 +96,28 @@ def service_tree(catalogue: Catalogue, service: Service) -> Graph:
     return Graph(root, walk.cycles)
 
 
-def dependents_of(catalogue: Catalogue, name: str) -> list[Dependent]:
-    """The services that declare a dependency on this one. Several dependencies count as one, required if one is."""
-    found = []
+def dependents_of(catalogue: Catalogue, name: str) -> Iterator[Dependent | None]:
+    """The services that declare a dependency on this one. Several dependencies count as one, required if one is.
+
+    There is a value for each service that may be one, so that whoever has many of them can let others run in between.
+    """
     for service in catalogue.users_of(name):
         if service.name == name:
             continue
         every = (each for one in service.instances.values() for each in one.dependencies)
         declared = [each for each in every if catalogue.target_of(each.ref) == name]
-        if declared:
-            first = service.primary
-            found.append(
-                Dependent(
-                    name=service.name,
-                    version=first.version,
-                    contract_status=first.status,
-                    required=any(each.required for each in declared),
-                    compatibility=declared[0].compatibility,
-                )
-            )
-    return found
+        yield _dependent(service, declared) if declared else None
+
+
+def _dependent(service: Service, declared: list[Dependency]) -> Dependent:
+    first = service.primary
+    return Dependent(
+        name=service.name,
+        version=first.version,
+        contract_status=first.status,
+        required=any(each.required for each in declared),
+        compatibility=declared[0].compatibility,
+    )
 
 
 def references_of(catalogue: Catalogue, service: Service) -> list[CrossReference]:
@@ -129,15 +131,19 @@ def references_of(catalogue: Catalogue, service: Service) -> list[CrossReference
     return found
 
 
-def referenced_by(catalogue: Catalogue, name: str) -> list[CrossReference]:
-    """The services whose configurations or policies this one defines."""
-    return [
-        CrossReference(name=user.name, ref_type=each.kind, ref=each.ref, contract_status=user.primary.status)
-        for user in catalogue.users_of(name)
-        if user.name != name
-        for each in user.references()
-        if catalogue.target_of(each.ref) == name
-    ]
+def referenced_by(catalogue: Catalogue, name: str) -> Iterator[CrossReference | None]:
+    """The services whose configurations or policies this one defines, and None as in `dependents_of`."""
+    for user in catalogue.users_of(name):
+        if user.name == name:
+            continue
+        status = user.primary.status
+        for each in user.references():
+            is_meant = catalogue.target_of(each.ref) == name
+            yield (
+                CrossReference(name=user.name, ref_type=each.kind, ref=each.ref, contract_status=status)
+                if is_meant
+                else None
+            )
 
 
 class _Walk:
