@@ -159,3 +159,46 @@ def flow_schema(number: int) -> bytes:
 
 def precedence(number: int) -> bytes:
     return _encode({"spec": {"matchingPrecedence": 500 + number % 9000}})
+
+
+def annotated(number: int) -> bytes:
+    return _encode({"metadata": {"annotations": {"soak.example/number": str(number)}}})
+
+
+RULES_ROLE = "many-rules"
+GRANTER = "granter"
+
+
+def rules_role() -> bytes:
+    rules = [
+        {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": [f"n{each}"]}
+        for each in range(10_000)
+    ]
+    return _encode({"metadata": {"name": RULES_ROLE}, "rules": rules})
+
+
+def role_binding(name: str, role: str, user: str, *, kind: str = "Role") -> bytes:
+    group = "rbac.authorization.k8s.io"
+    ref = {"apiGroup": group, "kind": kind, "name": role}
+    return _encode({"metadata": {"name": name}, "roleRef": ref, "subjects": [{"kind": "User", "name": user}]})
+
+
+def paths_definition() -> bytes:
+    columns = [{"name": f"C{at}", "type": "string", "jsonPath": "..a..a..a"} for at in range(200)]
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "paths", "kind": "Path"}
+    spec = {
+        "group": "soak.example",
+        "scope": "Namespaced",
+        "names": names,
+        "versions": [{**version, "additionalPrinterColumns": columns}],
+    }
+    return _encode({"metadata": {"name": "paths.soak.example"}, "spec": spec})
+
+
+def paths_object() -> bytes:
+    value: Any = 1
+    for _ in range(60):
+        value = {"a": value}
+    return _encode({"apiVersion": "soak.example/v1", "kind": "Path", "metadata": {"generateName": "p-"}, "spec": value})

@@ -10,7 +10,7 @@ from time import monotonic
 
 import msgspec
 
-from benchmarks.connection import connect
+from benchmarks.connection import Connection, connect
 from benchmarks.soak import bodies
 from benchmarks.target import JSON, Target
 
@@ -24,6 +24,8 @@ _TEXTS = 20
 _ALTERNATIVES = 3500
 _SCHEMAS = 200
 _READERS = 20
+_WATCHES = 200
+_WRITERS = 50
 _numbers: Iterator[int] = count()
 
 
@@ -93,7 +95,68 @@ async def protobuf_lists(target: Target) -> str:
     return await _crowd(target, lists, clients=_READERS)
 
 
+async def granted_rules(target: Target) -> str:
+    """A namespace administrator binds a role of very many rules, again and again, to himself."""
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/soak"
+    granter = {"Impersonate-User": bodies.GRANTER}
+    first = bodies.role_binding("granter", "admin", bodies.GRANTER, kind="ClusterRole")
+    made = [
+        target.request("POST", f"{roles}/rolebindings", first),
+        target.request("POST", f"{roles}/roles", bodies.rules_role()),
+    ]
+    await _crowd(target, iter(made), clients=1)
+    bodies_of = (bodies.role_binding(f"b{each}", bodies.RULES_ROLE, bodies.GRANTER) for each in _numbers)
+    bound = (_as(target.request("POST", f"{roles}/rolebindings", each), granter) for each in bodies_of)
+    try:
+        return await _crowd(target, bound, clients=4)
+    finally:
+        with suppress(OSError):
+            await _crowd(target, iter([target.request("DELETE", f"{roles}/rolebindings", b"{}")]), clients=1)
+
+
+def _as(request: bytes, headers: dict[str, str]) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
+    return request.replace(b"\r\n\r\n", b"\r\n" + lines + b"\r\n", 1)
+
+
+async def watched_writes(target: Target) -> str:
+    """Watches with long selectors, and many writers at once."""
+    terms = ",".join(f"k{at}!=v" for at in range(99))
+    context, watches = target.context(), list[Connection]()
+
+    async def watch(first: int) -> None:
+        for number in range(first, _WATCHES, _AT_ONCE):
+            each = await connect(target, context)
+            each.answered = lambda _: None
+            each.send(target.request("GET", f"{SPACE}/pods?watch=true&labelSelector={terms},z{number}"))
+            watches.append(each)
+
+    try:
+        await asyncio.gather(*(watch(first) for first in range(_AT_ONCE)))
+        bodies_of = (bodies.annotated(number) for number in _numbers)
+        writes = (target.request("PATCH", f"{SPACE}/pods/victim", each, type=_MERGE) for each in bodies_of)
+        return await _crowd(target, writes, clients=_WRITERS)
+    finally:
+        for each in watches:
+            each.close()
+
+
+async def many_columns(target: Target) -> str:
+    """Tables of a kind whose columns combine steps that each find many values."""
+    objects = "/apis/soak.example/v1/namespaces/soak/paths"
+    made = [
+        target.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", bodies.paths_definition()),
+        *(target.request("POST", objects, bodies.paths_object()) for _ in range(10)),
+    ]
+    await _crowd(target, iter(made), clients=1)
+    tables = (target.request("GET", objects, accept="application/json;as=Table;v=v1;g=meta.k8s.io") for _ in _numbers)
+    return await _crowd(target, tables)
+
+
 CROWDS = {
+    "granted-rules": granted_rules,
+    "watched-writes": watched_writes,
+    "many-columns": many_columns,
     "distinct-texts": distinct_texts,
     "long-accepts": long_accepts,
     "flow-schemas": flow_schemas,
