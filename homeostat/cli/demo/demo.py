@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import fcntl
 import shlex
 import shutil
+import signal
 import socket
 import sys
 import time
@@ -30,6 +32,7 @@ from homeostat.client.base import UnreachableError
 from homeostat.objects.errors import ApiError
 
 _MARK: Final = ".homeostat-demo"
+_PR_SET_PDEATHSIG: Final = 1
 _FACES_PORT: Final = 8000
 _START_WITHIN_S: Final = 60.0
 _STOP_WITHIN_S: Final = 8.0
@@ -192,13 +195,19 @@ async def _publish(world: World, bundle: Path) -> None:
 @asynccontextmanager
 async def _plane(data: Path, faces_port: int) -> AsyncIterator[asyncio.subprocess.Process]:
     command = (*_program(), *_PLANE, str(faces_port), "--data", str(data))
-    process = await asyncio.create_subprocess_exec(*command)
+    process = await asyncio.create_subprocess_exec(*command, preexec_fn=_end_with_parent)
     try:
         yield process
     finally:
         if process.returncode is None:
             process.terminate()
         await process.wait()
+
+
+def _end_with_parent() -> None:
+    """Of the plane: the kernel ends it with a demo that is killed, on Linux."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _program() -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from homeostat.cli.demo.demo import is_free
 from homeostat.operators.sync.api.policy import REQUESTED
 from tests.cli.running import HOMEOSTAT, Cli
 from tests.docs.documents import ROOT
+from tests.processes import FRESH
 
 _WITHIN_S = 60.0
 _commands = re.compile(r"^homeostat (?!demo).*$", re.MULTILINE)
@@ -166,6 +167,25 @@ def test_ctrl_c_before_everything_runs_ends_the_demo_without_an_error(tmp_path: 
     assert process.wait(30) == 0, log.read_text("utf-8")
     assert "error" not in log.read_text("utf-8")
     assert not (tmp_path / "homeostat-demo").exists()
+
+
+def test_the_plane_of_a_killed_demo_ends(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        command = [*FRESH, "demo", "--faces-port", "0"]
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=output, stderr=subprocess.STDOUT)
+    _wait(lambda: "end it" in log.read_text("utf-8"))
+    port = int(re.findall(r"https://127\.0\.0\.1:(\d+)", log.read_text("utf-8"))[0])
+    process.kill()
+    process.wait()
+    _wait(lambda: is_free(port))
+
+
+def _wait(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _WITHIN_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_directory_with_other_files_is_refused_and_unchanged(tmp_path: Path) -> None:
