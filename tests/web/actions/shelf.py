@@ -26,6 +26,7 @@ class World:
         self.trouble = ""
         self.plans = self.applies = self.running = self.most_running = 0
         self.takes_s = 0.0
+        self.lines = 1
 
 
 class ShelfPlugin:
@@ -46,7 +47,7 @@ class ShelfPlugin:
         world.applies += 1
         world.running += 1
         world.most_running = max(world.most_running, world.running)
-        job.echo(f"shelving {job.name}\n")
+        job.echo(f"shelving {job.name}\n" * world.lines)
         try:
             await asyncio.sleep(world.takes_s)
         finally:

@@ -92,6 +92,16 @@ async def test_from_the_overview_to_a_run_that_comes_in_live(
     assert troubles == []
 
 
+async def test_the_newest_lines_of_a_run_are_in_view(site: Site, shelf: World, tab: Page) -> None:
+    shelf.takes_s, shelf.lines = 60.0, 100
+    await site.declare("/resources", note("a"))
+    await site.shows("/resources/1", "shelving a")
+    await tab.goto(f"{site.url}/dashboard/resources/1")
+    left = "(pre) => pre.scrollHeight - pre.scrollTop - pre.clientHeight"
+    assert await tab.locator(".run > pre").last.evaluate(left) < 2
+    assert await tab.locator(".run > pre").last.evaluate("(pre) => pre.scrollTop") > 0
+
+
 async def test_without_scripts_everything_is_there(site: Site, browser: Browser) -> None:
     for name in ("red-1", "blue-1"):
         await site.declare("/resources", note(name))

@@ -68,14 +68,16 @@
     if (live.textContent !== text) live.textContent = text;
   }
 
-  // Of a log the newest lines are shown, unless somebody has scrolled up.
+  // Of a log, and of the output of a run, the newest lines are shown, unless somebody has scrolled up.
+  const findLog = () => document.querySelector("#log, .run > pre:last-child");
+
   function endOfLog() {
-    const log = document.getElementById("log");
+    const log = findLog();
     return !log || log.scrollHeight - log.scrollTop - log.clientHeight < 40;
   }
 
   function showEndOfLog() {
-    const log = document.getElementById("log");
+    const log = findLog();
     if (log) log.scrollTop = log.scrollHeight;
   }
 
