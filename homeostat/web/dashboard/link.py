@@ -10,7 +10,7 @@ from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.objects.commands import on_object
 from homeostat.web.dashboard.objects.forms.create import create_path
-from homeostat.web.dashboard.objects.kinds import is_back, object_path
+from homeostat.web.dashboard.objects.kinds import is_back, kind_path, object_path
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 
@@ -52,6 +52,21 @@ async def create_links(visit: Visit, *kinds: Kind) -> Node:
     allowed = [each for each in kinds if await visit.caller.allows(Question(each.group, each.plural, "create"))]
     places = [(each.kind, create_path(each, visit.namespace)) for each in allowed]
     return [[" ", el("a", f"Create {kind}", href=path, class_="button")] for kind, path in places] or None
+
+
+async def several_note(visit: Visit, *kinds: Kind) -> Node:
+    """Where several objects are selected and changed at once; None for who may not change them there."""
+    if not (visit.caller.is_admin or visit.caller.is_cluster_user):
+        return None
+    where = [each for each in kinds if await visit.caller.allows(_patch(each, visit.namespace))]
+    links = joined([el("a", each.kind, href=kind_path(each, namespace=visit.namespace)) for each in where])
+    return (
+        el("p", "To change several at once, select them among the objects: ", links, class_="note") if where else None
+    )
+
+
+def _patch(kind: Kind, namespace: str) -> Question:
+    return Question(kind.group, kind.plural, "patch", namespace if kind.is_namespaced else "")
 
 
 def _edit_path(visit: Visit, kind: Kind, namespace: str, name: str) -> str:

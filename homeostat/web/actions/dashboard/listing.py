@@ -23,7 +23,7 @@ from homeostat.web.dashboard.html.components import Row, chip, many, moment, one
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import Shown, field, pager, place, select
-from homeostat.web.dashboard.link import create_links
+from homeostat.web.dashboard.link import create_links, several_note
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -75,6 +75,7 @@ class Listing:
             None if is_empty else el("p", _summary(len(found), at, pages), class_="summary", id="summary"),
             body or await _nothing(visit, wanted, [kind_of(each) for each in types]),
             pager(HERE, wanted.fields, Shown(shown, len(found), at, pages)),
+            await several_note(visit, *list(dict.fromkeys(each.kind for each in shown))[:_MOST_OFFERED]),
         ]
         return Page("Resources", content, "Resources")
 

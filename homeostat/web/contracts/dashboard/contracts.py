@@ -17,7 +17,7 @@ from homeostat.web.dashboard.html.components import Row, chip, moment, one_line,
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary, tabs
-from homeostat.web.dashboard.link import create_links
+from homeostat.web.dashboard.link import create_links, several_note
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -190,6 +190,7 @@ class Contracts:
             else None,
             summary(shown, "contract") if rows else None,
             body,
+            await several_note(visit, PACTO.kind) if shown.items else None,
         ]
         return Page(TITLE, content, TITLE)
 

@@ -11,6 +11,7 @@ from homeostat.web.dashboard.html.components import Row, chip, moment, one_line,
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary
+from homeostat.web.dashboard.link import several_note
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.images.dashboard.update import NOT_APPLIED, ROLLING_OUT, STATES, Update, short_tag
@@ -72,6 +73,7 @@ class Images:
             el("p", "To check all of them now: ", command("homeostat image update"), class_="note")
             if updates
             else None,
+            await several_note(visit, *dict.fromkeys(each.tracked.kind for each in shown.items)),
         ]
         return Page(TITLE, content, TITLE)
 

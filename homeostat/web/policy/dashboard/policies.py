@@ -21,7 +21,7 @@ from homeostat.web.dashboard.html.components import Row, chip, many, moment, one
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
-from homeostat.web.dashboard.link import create_links
+from homeostat.web.dashboard.link import create_links, several_note
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -99,6 +99,7 @@ class Policies:
             else None,
             summary(shown, "policy", "policies") if found else None,
             body,
+            await several_note(visit, *(each.kind for each in _KINDS)) if shown.items else None,
         ]
         return Page("Policies", content, "Policies")
 

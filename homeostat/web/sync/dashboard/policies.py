@@ -13,7 +13,7 @@ from homeostat.web.dashboard.html.components import Row, moment, one_line, row, 
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, place, summary, tabs
-from homeostat.web.dashboard.link import create_links
+from homeostat.web.dashboard.link import create_links, several_note
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -64,6 +64,7 @@ class Policies:
             else None,
             summary(shown, "policy", "policies") if rows else None,
             body,
+            await several_note(visit, SYNC_POLICY.kind) if shown.items else None,
         ]
         return Page(TITLE, content, TITLE)
 

@@ -186,6 +186,11 @@ async def test_objects_of_every_operator_that_reconciles_on_request_are_offered(
     assert REQUESTED not in untracked["metadata"].get("annotations", {})
     for kind in (SYNC_POLICY.kind, PACTO.kind):
         await _is_paused_and_resumed(plane, site, kind)
+    for page, kind in (("/sync", SYNC_POLICY.kind), ("/contracts", PACTO.kind), ("/images", DEPLOYMENT)):
+        place = f"/dashboard/objects/{kind.group}/{kind.plural}"
+        note_of = (await site.open(page)).document.all("p", class_="note")[-1]
+        assert note_of.text == f"To change several at once, select them among the objects: {kind.kind}", page
+        assert (await site.open(page)).document.all("a", href=place) != []
     notes = await site.shows("/objects/resources.homeostat.dev/notes", "Reconcile now")
     assert [each.text for each in notes.document.all("option") if each.attributes["value"] == "reconcile"]
 
