@@ -35,7 +35,7 @@ from homeostat.web.dashboard.home.report import Change
 from homeostat.web.dashboard.home.timeline import EVENTS, Timeline
 from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
-from homeostat.web.dashboard.html.markup import Markup, el
+from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.login.once import OnceLoginPage
 from homeostat.web.dashboard.login.page import Identify, LogIn, LoginPage, login_place
@@ -232,7 +232,10 @@ class Dashboard:
         home = _further(request, error) if visit is not None else None
         grants = error.grants if isinstance(error, HiddenSectionError) else ()
         ask = el("p", "An administrator can allow it:") if grants else None
-        steps = [el("p", command(each)) for each in grants]
+        steps: list[Node] = [el("p", command(each)) for each in grants]
+        if grants:
+            objects = el("a", "Objects", href=OBJECTS)
+            steps.append(el("p", "What you are allowed to see in one namespace is on the page ", objects, "."))
         content = el("div", el("h1", title), el("p", error.text), ask, steps, home, class_="empty", role="alert")
         page = Page(title, content, status=error.status)
         headers = tuple(each for each in error.headers if each[0] == "Retry-After")

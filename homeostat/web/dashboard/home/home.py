@@ -22,6 +22,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.link import joined, may_read
 from homeostat.web.dashboard.namespaces import namespace_field
+from homeostat.web.dashboard.objects.kinds import HERE as OBJECTS
 from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.section import Section
@@ -67,7 +68,11 @@ class Home:
         namespaces, _ = await _within_time(self._namespaces(visit))
         hidden = [each for each in self._sections if each.report is not None and each not in shown]
         top = el("div", _verdict(known, hidden), namespaces, class_="top")
-        content: list[Node] = [top, _hidden(hidden), _numbers(known, visit.namespace) or _start(shown, hidden)]
+        content: list[Node] = [
+            top,
+            _hidden(hidden, has_objects=visit.caller.is_cluster_user),
+            _numbers(known, visit.namespace) or _start(shown, hidden),
+        ]
         beside = [_upcoming(known), _timeline(changes, trouble)]
         wrong = await _problems(visit, known)
         content.append(el("div", el("div", wrong), el("div", beside), el("div", *summaries), class_="halves"))
@@ -146,13 +151,15 @@ def _verdict(reported: Sequence[Reported], hidden: Sequence[Section]) -> Markup:
     return el("h1", text, class_=f"verdict {look}")
 
 
-def _hidden(sections: Sequence[Section]) -> Node:
+def _hidden(sections: Sequence[Section], *, has_objects: bool) -> Node:
     """What a visitor may not see must not look as if it did not exist. Each of the pages says what would allow it."""
     if not sections:
         return None
     text = "Not shown, because you are not allowed to list their objects in all namespaces: "
     links = joined([el("a", each.title, href=each.path) for each in sections])
-    return el("p", text, links, ".", class_="note hidden-sections")
+    objects = el("a", "Objects", href=OBJECTS)
+    more: Node = [" What you are allowed to see in one namespace is on the page ", objects, "."]
+    return el("p", text, links, ".", more if has_objects else None, class_="note hidden-sections")
 
 
 def _rest(unsettled: int, paused: int) -> str:

@@ -108,6 +108,9 @@ async def test_a_visitor_of_one_namespace_is_told_to_choose_it_and_sees_it_alone
     binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "vera"}}
     bindings = f"/apis/{RBAC}/v1/namespaces/shop/rolebindings"
     await plane.client.create(bindings, {**binding, "roleRef": role, "subjects": subjects})
+    where = "What you are allowed to see in one namespace is on the page Objects."
+    for path in ("", "/contracts"):
+        assert where in (await guarded.open(path, Cookie=cookie)).text, path
     index = await guarded.open("/objects", Cookie=cookie)
     assert "Enter a namespace that you may see, above." in index.text
     assert index.document.all("section", class_="group") == []
