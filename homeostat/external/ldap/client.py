@@ -15,14 +15,16 @@ import contextlib
 import ipaddress
 import secrets
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
+from homeostat.edge.threads import in_thread
+from homeostat.edge.turn import shared_turn
 from homeostat.external.addresses import RefusedAddressError
 from homeostat.external.dial import open_stream
 from homeostat.external.ldap.ber import BerError, elements, size_of
@@ -54,8 +56,11 @@ from homeostat.external.ldap.message import (
 __all__ = ["Connection", "Entry", "LdapError", "Server", "open_ldap"]
 
 _LARGEST_MESSAGE: Final = 4 << 20
+_LARGE_BYTES: Final = 16 * 1024
+"""A larger message is decoded in a thread: 4 MiB of tiny elements take seconds."""
 _MOST_ENTRIES: Final = 100_000
 _MOST_FIRST: Final = 1 << 30
+T = TypeVar("T")
 
 
 class Server(msgspec.Struct, frozen=True):
@@ -71,6 +76,7 @@ class Connection:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, timeout_s: float) -> None:
         self._reader, self._writer, self._timeout_s = reader, writer, timeout_s
+        self._turn = shared_turn()
         self._last = 0
 
     async def bind(self, name: str, password: str) -> bool:
@@ -95,7 +101,7 @@ class Connection:
                     count += 1
                     if count > _MOST_ENTRIES:
                         raise LdapError(f"more than {_MOST_ENTRIES} entries match; narrow LDAP_USER_FILTER")
-                    yield read_entry(received)
+                    yield await _decoded(partial(read_entry, received), len(received.value))
                 received = await self._receive()
             result = read_result(received, DONE)
             if result.code != SUCCESS:
@@ -132,8 +138,12 @@ class Connection:
         """The next message that responds to our last request."""
         async with _bounded(self._timeout_s):
             while True:
-                received = read_message(await self._message())
+                await self._turn.pause()
+                data = await self._message()
+                received = await _decoded(partial(read_message, data), len(data))
                 if received.number == self._last:
+                    if received.tag != ENTRY and len(data) > _LARGE_BYTES:
+                        raise LdapError("the response of the directory is too large")
                     return received
                 if received.number == 0:
                     raise LdapError("the directory closed the connection")
@@ -147,6 +157,10 @@ class Connection:
                 raise BerError("invalid message, or too large")
             data += await self._reader.readexactly(size - len(data))
             return next(elements(data))[1]
+
+
+async def _decoded(decode: Callable[[], T], size: int) -> T:
+    return await in_thread(decode, user="directory") if size > _LARGE_BYTES else decode()
 
 
 @asynccontextmanager

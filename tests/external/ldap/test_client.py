@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from homeostat.external.ldap import client
 from homeostat.external.ldap.ber import ENUMERATED, INTEGER, element, elements, integer, octets, read_integer
-from homeostat.external.ldap.client import Entry, LdapError, Server, open_ldap
+from homeostat.external.ldap.client import Connection, Entry, LdapError, Server, open_ldap
 from homeostat.external.ldap.filter import FilterError
 from homeostat.external.ldap.message import Received, read_cookie, read_entry, read_message, read_result
+from tests.api.conftest import noting_threads
 from tests.external.slapds import ADMIN, ADMIN_PASSWORD, BASE, Slapd, person, run_slapd
 from tests.web.reviewing import write_certificates
 
@@ -129,6 +132,66 @@ async def test_a_server_that_misbehaves_is_an_error_and_no_more(answer: bytes, t
             async with open_ldap(Server(f"ldap://127.0.0.1:{port}")) as connection:
                 await connection.bind("cn=x", "secret word")
     assert "secret word" not in str(caught.value)
+
+
+@asynccontextmanager
+async def answering(answer: bytes) -> AsyncIterator[Connection]:
+    """A directory that says this to the first request, and a connection to it."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(answer)
+        with suppress(ConnectionError):
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"ldap://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, open_ldap(Server(url)) as connection:
+        yield connection
+
+
+async def test_a_large_entry_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 MiB of attributes without values took 2 s."""
+    empty = element(0x30, octets(""), element(0x31))
+    attributes = element(0x30, element(0x30, octets("uid"), element(0x31, octets("anna"))), empty * 5_000)
+    threads = noting_threads(monkeypatch, client, "read_entry")
+    async with answering(message(1, element(0x64, octets("uid=anna"), attributes))) as connection:
+        async for entry in connection.search("dc=x", "(uid=*)", ["uid"]):
+            assert entry.attributes["uid"] == ["anna"]
+            break
+    assert threads == {False}
+
+
+async def test_many_messages_at_once_are_read_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, read, most, is_over = asyncio.get_running_loop(), 0, 0, False
+    decode = read_message
+
+    def counted(data: bytes) -> Received:
+        nonlocal read
+        read += 1
+        return decode(data)
+
+    def tick() -> None:
+        nonlocal read, most
+        most, read = max(most, read), 0
+        if not is_over:
+            loop.call_soon(tick)
+
+    monkeypatch.setattr(client, "read_message", counted)
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    tick()
+    async with answering(message(7, element(0x64)) * 500 + message(1, result(0x61, 0))) as connection:
+        assert await connection.bind("cn=x", "secret word")
+    is_over = True
+    assert most <= 2
+
+
+async def test_a_result_has_a_largest_size() -> None:
+    large = element(0x61, integer(0, ENUMERATED), octets(""), octets("because" * 3000))
+    async with answering(message(1, large)) as connection:
+        with pytest.raises(LdapError, match="too large"):
+            await connection.bind("cn=x", "secret word")
 
 
 async def test_a_server_that_says_nothing_is_given_up() -> None:
