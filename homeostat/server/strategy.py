@@ -24,6 +24,8 @@ _SERVER_OWNED = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
+_OF_DELETION = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds"})
+"""Only a deletion sets them: a write that has them too is refused, not corrected."""
 _DAEMONS = "daemonsets.apps"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """Counts the templates of a DaemonSet; controllers copy it to a label of Pods."""
@@ -63,7 +65,7 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject, subresource: st
     for name in _SERVER_OWNED:
         if name in former:
             metadata[name] = former[name]
-        else:
+        elif name not in _OF_DELETION:
             metadata.pop(name, None)
     if kind.custom:
         if kind.has_status:
@@ -161,7 +163,8 @@ def prepare_status_update(kind: Kind, new: JsonObject, old: JsonObject) -> JsonO
     else:
         merged["metadata"] = metadata = dict(new["metadata"])
         for name in (*_SERVER_OWNED, *_KEPT_BY_STATUS.get((kind.group, kind.kind), ())):
-            _take(metadata, old["metadata"], name)
+            if name in old["metadata"] or name not in _OF_DELETION:
+                _take(metadata, old["metadata"], name)
         if kind.group_resource == _DAEMONS:
             _set_template_generation(metadata, max(_template_generation(old["metadata"]), 1))
     _take(merged, new, "status")

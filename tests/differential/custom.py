@@ -43,6 +43,8 @@ def _defaulting(default: dict[str, Any]) -> dict[str, Any]:
 
 _ODDS = "/apis/example.com/v1/namespaces/diff/odds"
 _TEXT = {"type": "string"}
+_UNKNOWN = {"x-kubernetes-preserve-unknown-fields": True}
+_POD = {"apiVersion": "v1", "kind": "Pod"}
 
 
 def _odd_definition() -> dict[str, Any]:
@@ -56,6 +58,8 @@ def _odd_definition() -> dict[str, Any]:
         "text": _TEXT,
         "nullable": {**_TEXT, "nullable": True},
         "defaulted": {**_TEXT, "default": "x"},
+        "anything": {"type": "object", "additionalProperties": True},
+        "template": {"type": "object", "x-kubernetes-embedded-resource": True, **_UNKNOWN},
     }
     spec = {"type": "object", "properties": members}
     scale = {"specReplicasPath": ".spec.none", "statusReplicasPath": ".status.none"}
@@ -85,6 +89,39 @@ _ODD_STEPS = [
             APPLY,
         )
         for name in ("text", "nullable", "defaulted")
+    ),
+    *(
+        Step(f"odd anything {at}", "POST", f"{_ODDS}?dryRun=All", _odd("a", anything=each))
+        for at, each in enumerate(({"a": None}, {"a": {"b": 1}}, {"a": [{"b": None}]}, {"a": 5}))
+    ),
+    *(
+        Step(f"odd template {at}", "POST", f"{_ODDS}?dryRun=All", _odd("a", template=each))
+        for at, each in enumerate(
+            (
+                {**_POD, "metadata": None},
+                {**_POD, "metadata": {}},
+                {**_POD, "apiVersion": ""},
+                {**_POD, "kind": ""},
+                {"kind": "Pod"},
+                {**_POD, "spec": {"a": None}},
+            )
+        )
+    ),
+    Step(
+        "definition of a column that is none",
+        "POST",
+        f"{CRDS}?dryRun=All",
+        _bad_definition(
+            versions=[
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": {"type": "object"}},
+                    "additionalPrinterColumns": [{"name": "A", "type": "string", "jsonPath": ".a["}],
+                }
+            ]
+        ),
     ),
     Step("odd scale strategic", "PATCH", f"{_ODDS}/a/scale", {"spec": {"replicas": 1}}, STRATEGIC),
     Step("odd null", "POST", f"{_ODDS}?dryRun=All", _odd("a", text=None)),

@@ -90,6 +90,7 @@ _REFERENCES: dict[str, tuple[str, dict[str, Any] | None]] = {
     "of a policy without parameters": ("of-nothing", _ref("seen", "mutated")),
     "that is none": ("of-secrets", None),
 }
+_COLLECTION = "/api/v1/namespaces/mutated/secrets?fieldSelector=metadata.name=seen&dryRun=All"
 _MADE = {"of-secrets": _SECRET, "of-config": _CONFIG, "of-nothing": None}
 
 PARAMETER_SETUP = [
@@ -101,7 +102,7 @@ PARAMETER_SETUP = [
         _rule("", "services", "list"),
         _rule("", "serviceaccounts", "get", names=("default",)),
     ),
-    *_granted("secret-reader", "mutated", _rule("", "secrets", "get", names=("seen",))),
+    *_granted("secret-reader", "mutated", _rule("", "secrets", "get", "deletecollection", names=("seen",))),
     *_granted("secret-lister", "diff", _rule("", "secrets", "list")),
     *(
         step
@@ -128,37 +129,42 @@ def _changed(which: str, plural: str, name: str, what: str, change: dict[str, An
 
 
 PARAMETER_STEPS = [
-    step
-    for which in _VERSIONS
-    for step in (
-        *(
-            Step(
-                f"{which} policy of a kind {what}",
-                "POST",
-                f"{_path(which, 'policies')}?dryRun=All",
-                policy(which, "eves", kind),
-                is_late=True,
-                user=_EVE,
-            )
-            for what, kind in _KINDS.items()
-        ),
-        *(
-            Step(
-                f"{which} binding {what}",
-                "POST",
-                f"{_path(which, 'policybindings')}?dryRun=All",
-                binding(which, "eves", of, ref),
-                is_late=True,
-                user=_EVE,
-            )
-            for what, (of, ref) in _REFERENCES.items()
-        ),
-        _changed(which, "policies", "of-secrets", "labelled", {"metadata": {"labels": {"by": _EVE}}}),
-        _changed(which, "policies", "of-config", "of another kind", {"spec": {"paramKind": _SECRET}}),
-        _changed(which, "policies", "of-nothing", "of a first kind", {"spec": {"paramKind": _SECRET}}),
-        _changed(which, "policybindings", "of-secrets", "labelled", {"metadata": {"labels": {"by": _EVE}}}),
-        _changed(which, "policybindings", "of-secrets", "to another", {"spec": {"paramRef": {"name": "other"}}}),
-        _changed(which, "policybindings", "of-secrets", "of another policy", {"spec": {"policyName": "of-nothing"}}),
-        _changed(which, "policybindings", "of-secrets", "to none", {"spec": {"paramRef": None}}),
-    )
+    Step("a collection of one name by eve", "DELETE", _COLLECTION, is_late=True, user=_EVE),
+    *(
+        step
+        for which in _VERSIONS
+        for step in (
+            *(
+                Step(
+                    f"{which} policy of a kind {what}",
+                    "POST",
+                    f"{_path(which, 'policies')}?dryRun=All",
+                    policy(which, "eves", kind),
+                    is_late=True,
+                    user=_EVE,
+                )
+                for what, kind in _KINDS.items()
+            ),
+            *(
+                Step(
+                    f"{which} binding {what}",
+                    "POST",
+                    f"{_path(which, 'policybindings')}?dryRun=All",
+                    binding(which, "eves", of, ref),
+                    is_late=True,
+                    user=_EVE,
+                )
+                for what, (of, ref) in _REFERENCES.items()
+            ),
+            _changed(which, "policies", "of-secrets", "labelled", {"metadata": {"labels": {"by": _EVE}}}),
+            _changed(which, "policies", "of-config", "of another kind", {"spec": {"paramKind": _SECRET}}),
+            _changed(which, "policies", "of-nothing", "of a first kind", {"spec": {"paramKind": _SECRET}}),
+            _changed(which, "policybindings", "of-secrets", "labelled", {"metadata": {"labels": {"by": _EVE}}}),
+            _changed(which, "policybindings", "of-secrets", "to another", {"spec": {"paramRef": {"name": "other"}}}),
+            _changed(
+                which, "policybindings", "of-secrets", "of another policy", {"spec": {"policyName": "of-nothing"}}
+            ),
+            _changed(which, "policybindings", "of-secrets", "to none", {"spec": {"paramRef": None}}),
+        )
+    ),
 ]

@@ -89,6 +89,13 @@ STEPS = [
     Step("delete of no policy", "DELETE", f"{CM}/a", {"dryRun": ["All"], "propagationPolicy": ""}),
     Step("delete of two places", "DELETE", f"{CM}/a?propagationPolicy=Bogus", {"dryRun": ["All"]}),
     Step("put of no name", "PUT", f"{CM}/a", {"metadata": {}, "data": {"x": "9"}}),
+    Step("merge patch of no metadata", "PATCH", f"{CM}/a", {"metadata": None}, MERGE),
+    Step("merge patch of no name", "PATCH", f"{CM}/a", {"metadata": {"name": None}}, MERGE),
+    *(
+        Step(f"{where} patch of {name}", "PATCH", f"{path}?dryRun=All", {"metadata": {name: value}}, MERGE)
+        for where, path in (("main", f"{CM}/a"), ("status", f"{DEPLOY}/web/status"))
+        for name, value in (("deletionTimestamp", "2024-01-01T00:00:00Z"), ("deletionGracePeriodSeconds", 5))
+    ),
     Step("put of a new one without a name", "PUT", f"{_LEASES}/unnamed", {"metadata": {}}),
     Step("merge patch of nulls in lists", "PATCH", f"{DEPLOY}/web?dryRun=All", _NULLS, MERGE),
     *(

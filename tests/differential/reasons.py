@@ -49,6 +49,7 @@ STEPS: dict[str, dict[str, str]] = {
     **{f"Validating policy of a kind that {each}": _CHECKED for each in ("she may read", "is none")},
     "Validating policies labelled by eve": _CHECKED,
     "policy of one name twice": _CHECKED,
+    "definition of a column that is none": _ACCEPTED,
     "definition condition": _ACCEPTED,
     "definition condition without a type": _ACCEPTED,
     "the server's slice": {"": "the real server writes none for a loopback address"},
@@ -60,6 +61,11 @@ STEPS: dict[str, dict[str, str]] = {
     **dict.fromkeys(("kubelets' claim", "kubelets' volume", "k1: claim", "k1: volume"), _PROTECTED),
     **dict.fromkeys(("k1: its node", "k2's node", "k1: its node's label"), _OF_NODES),
     **dict.fromkeys(("k1: its node's status", "k1: the node"), _OF_NODES | {r"\.status\.\w+$": "the same"}),
+    **{
+        f"{where} patch of {name}": {r"\.causes": "told twice there"}
+        for where in ("main", "status")
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds")
+    },
     "account: mirror added": {r"\.causes": "told once"},
     "account: strict-ephemeral": {"": "403 as for other containers here, an unnamed 500 there"},
     "hpa v1": {r"\.status": "no controller has been at it"},

@@ -213,8 +213,10 @@ def _object_causes(value: JsonObject, node: Schema, path: str, old: Json, run: V
 def _embedded_causes(value: JsonObject, path: str) -> list[Cause]:
     causes = []
     for key in ("apiVersion", "kind"):
-        if not value.get(key, None) and (key not in value or value[key] == ""):
+        if value.get(key) is None:
             causes.append(required(f"{path}.{key}"))
+        elif value[key] == "":
+            causes.append(invalid(f"{path}.{key}", "", "must not be empty"))
         elif not isinstance(value[key], str):
             causes.append(invalid(f"{path}.{key}", value[key], "must be a string"))
     version, kind = value.get("apiVersion"), value.get("kind")

@@ -90,6 +90,8 @@ def _in_resource(value: JsonObject, schema: Schema) -> list[_Found] | None:
 def _in_embedded(value: JsonObject, schema: Schema) -> list[_Found] | None:
     """Also unknown members of its metadata; those of the object itself are checked when its body is read."""
     found, metadata = _in_resource(value, schema), value.get("metadata")
+    if metadata is None and "metadata" in value:
+        value["metadata"] = {}
     if isinstance(metadata, dict):
         for key in metadata.keys() - _OBJECT_META:
             found = _add(found, (metadata, key, f"metadata.{key}"))

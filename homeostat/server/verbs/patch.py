@@ -39,6 +39,7 @@ from homeostat.server.request.offload import offloaded
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.answer import one
 from homeostat.server.write.change import Edit, change
+from homeostat.server.write.checks import require_name
 from homeostat.server.write.create import create
 from homeostat.server.write.subresource import untracked_fields
 
@@ -69,6 +70,7 @@ def refuse_force(call: Call) -> None:
 def _of_same_uid(call: Call, new: JsonObject, old: JsonObject) -> JsonObject:
     """A patch is about the object of a name: another uid is an invalid value, and only another version a conflict."""
     metadata, former = new["metadata"], old["metadata"]
+    require_name(call, metadata)
     uid = metadata.get("uid")
     if uid and uid != former["uid"] and metadata.get("resourceVersion") == former["resourceVersion"]:
         causes = [invalid("metadata.uid", uid, IMMUTABLE)]
@@ -112,8 +114,8 @@ def _patch_object(call: Call) -> JsonObject:
 
 
 def _patched(call: Call, patched: Json, old: JsonObject, *, restored: Schema | None = None) -> JsonObject:
-    """Check the result of a patch like a body; identity fields that it lacks are those of the stored object. With a
-    schema, a value of a wrong type is refused in the words of Kubernetes: scripts look for them.
+    """Check the result of a patch like a body; identity fields that it lacks are those of the stored object, but for
+    the name. With a schema, a value of a wrong type is refused in the words of Kubernetes: scripts look for them.
     """
     if not isinstance(patched, dict):
         raise BadRequestError("the result of the patch is not an object")
@@ -123,7 +125,7 @@ def _patched(call: Call, patched: Json, old: JsonObject, *, restored: Schema | N
         }
     metadata = patched.get("metadata")
     if isinstance(metadata, dict):
-        for name in ("name", "namespace", "uid", "creationTimestamp"):
+        for name in ("namespace", "uid", "creationTimestamp"):
             if name not in metadata and name in old["metadata"]:
                 patched["metadata"] = metadata = {**metadata, name: old["metadata"][name]}
         if "resourceVersion" not in metadata:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from homeostat.objects.errors import AlreadyExistsError, BadRequestError
+from homeostat.objects.errors import AlreadyExistsError
 from homeostat.objects.json import JsonObject
 from homeostat.server.request.body import read_object
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.view.answer import one
 from homeostat.server.write.change import change
+from homeostat.server.write.checks import require_name
 from homeostat.server.write.create import create
 
 
@@ -32,7 +33,5 @@ async def update(call: Call) -> Answer:
 
 def _named(call: Call, obj: JsonObject) -> JsonObject:
     """An update names its object, unlike a patch: a body that was sent to the wrong path must not replace another."""
-    if not obj["metadata"].get("name"):
-        message = f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
-        raise BadRequestError(message)
+    require_name(call, obj["metadata"])
     return obj

@@ -17,6 +17,13 @@ def place(call: Call, metadata: JsonObject) -> None:
         )
 
 
+def require_name(call: Call, metadata: JsonObject) -> None:
+    """What is written over an object must name it."""
+    if not metadata.get("name"):
+        message = f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+        raise BadRequestError(message)
+
+
 def place_in_namespace(call: Call, metadata: JsonObject) -> None:
     if call.kind.namespaced:
         namespace = call.path.namespace

@@ -76,11 +76,6 @@ BAD: dict[str, tuple[Edit, str, str]] = {
         "spec.additionalPrinterColumns[0].JSONPath",
         'Invalid value: "spec.color": must be a simple json path starting with .',
     ),
-    "column path that is none": (
-        column(jsonPath=".spec.parts[?(@.x"),
-        "spec.additionalPrinterColumns[0].JSONPath",
-        'Invalid value: ".spec.parts[?(@.x": must be a json path',
-    ),
     "selectable without a path": (selectable(""), "spec.selectableFields[0].jsonPath", "Required value"),
     "selectable that is not there": (
         selectable(".spec.colour"),

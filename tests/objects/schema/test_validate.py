@@ -189,7 +189,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "embedded: empty apiVersion": (
         {"type": "object", "x-kubernetes-embedded-resource": True},
         {"apiVersion": "", "kind": "Pod"},
-        ("x.apiVersion", "Required value"),
+        ("x.apiVersion", 'Invalid value: "": must not be empty'),
     ),
     "embedded: numeric kind": (
         {"type": "object", "x-kubernetes-embedded-resource": True},
