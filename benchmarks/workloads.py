@@ -48,7 +48,7 @@ def _deployment(number: int) -> JsonObject:
 
 
 async def _ready_nodes(client: Client, nodes: int) -> None:
-    """A Node has a taint until it is ready, and a Pod that fits on none meanwhile is scheduled later: one more write."""
+    """A Node has a taint until it is ready, and a Pod that fits on none is scheduled later: one more write."""
     while True:
         found, _ = await client.list("/api/v1/nodes")
         if sum(not each["spec"].get("taints") for each in found) >= nodes:
