@@ -23,6 +23,7 @@ from homeostat.cli.monitoring.target import one_target
 from homeostat.cli.operators.deploy import chosen_operators
 from homeostat.cli.operators.deploy.access import Resources, wide_resources, wide_resources_of_faces
 from homeostat.cli.operators.deploy.manifests import Chosen, face_ports
+from homeostat.cli.operators.deploy.reserved import reserved_documents
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.objects import yaml
 from homeostat.objects.crd.user_roles import user_roles
@@ -98,10 +99,21 @@ def operator_facts(name: str, operator: Chosen) -> JsonObject:
         "rules": list(operator.rules),
         "within": {"cluster": cluster, "namespace": namespace},
         "userRoles": user_roles("", operator.user_rules),
+        "reserved": _reserved(name, operator),
         "faces": [_face(each, wide_resources_of_faces([operator.module])) for each in operator.faces],
         "alerts": _rules(signals),
         **({"webhook": _webhook(webhook)} if webhook is not None else {}),
     }
+
+
+def _reserved(name: str, operator: Chosen) -> list[JsonObject]:
+    """Name and spec of each policy about writes that are reserved; the chart makes the objects."""
+    documents = reserved_documents({name: operator.reserved}, prefix="", labels={})
+    return [
+        {"name": each["metadata"]["name"].removeprefix(f"-{name}"), "spec": each["spec"]}
+        for each in documents
+        if each["kind"] == "ValidatingAdmissionPolicy"
+    ]
 
 
 def _face(face: Face, wide: Resources) -> JsonObject:

@@ -17,6 +17,7 @@ from homeostat.cli.operators.deploy.access import (
     wide_resources,
     wide_resources_of_faces,
 )
+from homeostat.cli.operators.deploy.reserved import reserved_documents
 
 if TYPE_CHECKING:
     from homeostat.runtime.description import Description
@@ -117,6 +118,8 @@ def command(
         faces = _faces(described, has_dashboard=not leaves_out_dashboard)
         documents += face_documents(faces, served=served, namespace=namespace, account=account, wide=wide)
     documents += user_documents({name: each.user_rules for name, each in described.items()})
+    reserved = {name: each.reserved for name, each in described.items()}
+    documents += reserved_documents(reserved, labels={"app.kubernetes.io/name": _NAME})
     print_objects(documents, output)
     if has_election:
         only = f" --namespace {within}" if within else ""

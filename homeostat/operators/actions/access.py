@@ -39,5 +39,5 @@ RESERVED: Final = (
     # A state of Terraform names the programs that read it.
     Reserved(group="", resource="secrets", prefix=STATE_PREFIX, owner=_TYPES),
     # The last numbers that the REST API has given to users, roles and resources.
-    Reserved(group="", resource="configmaps", prefix=COUNTERS, owner=f"restusers.{GROUP}"),
+    Reserved(group="", resource="configmaps", prefix=COUNTERS, owner=f"restusers.{GROUP}", is_owner_namespaced=True),
 )

@@ -24,6 +24,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str
     owner: str
     """A kind, as `resourcetypes.homeostat.dev`."""
+    is_owner_namespaced: bool
 
 
 class Reservations:
@@ -58,7 +59,7 @@ def _covers(each: Reservation, call: Call, name: str) -> bool:
 
 def _is_owner(authorizer: Authorizer, each: Reservation, call: Call) -> bool:
     resource, _, group = each.owner.partition(".")
-    asked = Attributes(
-        call.user, "patch", group=group, resource=resource, subresource="status", namespace=call.namespace
-    )
+    # A role of the namespace, such as one with a star, says nothing of a kind that is not of a namespace.
+    namespace = call.namespace if each.is_owner_namespaced else ""
+    asked = Attributes(call.user, "patch", group=group, resource=resource, subresource="status", namespace=namespace)
     return authorizer.authorize(asked).is_allowed

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from homeostat.cli.operators.deploy.reserved import reserved_documents
 from homeostat.client.base import Client
-from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError, ForbiddenError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, SECRET
@@ -24,7 +24,6 @@ from tests.cli.applying import apply
 from tests.operators.actions.things import ShelfPlugin, Things, managed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-POLICY = Path(__file__).parents[3] / "deploy/admission/reserved.yaml"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 RUN = {
     "ticket": "mine",
@@ -105,6 +104,12 @@ async def test_the_state_of_a_plugin_is_the_operators(admin: Client, editor: Cli
     await editor.delete(f"{path}/homeostat-state-1")
 
 
+async def test_who_may_do_everything_in_a_namespace_is_not_the_operator(admin: Client) -> None:
+    owner = await holder(admin, "owner", "cluster-admin")
+    with pytest.raises(ForbiddenError, match="its operator writes it"):
+        await owner.create(SECRET.path("default"), {"metadata": {"name": "homeostat-state-3"}})
+
+
 async def test_the_numbers_of_the_rest_api_are_not_set_back(admin: Client, editor: Client) -> None:
     # A number that is given twice is that of another user, whose token is still valid.
     assert COUNTERS == ids.COUNTERS
@@ -139,7 +144,7 @@ async def test_a_cluster_refuses_the_same_by_a_policy(
 ) -> None:
     monkeypatch.setattr(plane.admission, "reserved", Reservations())
     admin = plane.client
-    await apply(admin, *yaml.load_all(POLICY.read_bytes()))
+    await apply(admin, *reserved_documents({"actions": find_operator("actions").reserved}, labels={}))
     things = Things("shelf", {}, tmp_path, shelf=ShelfPlugin())
 
     async def refusal(path: str, body: JsonObject) -> str:

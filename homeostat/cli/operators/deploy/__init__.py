@@ -141,6 +141,7 @@ def chosen_operators(operators: str) -> dict[str, Chosen]:
             definitions=each.definitions(),
             rules=rules,
             user_rules=each.user_rules,
+            reserved=each.reserved,
             source=_source(named),
         )
     return found

@@ -28,6 +28,7 @@ from homeostat.cli.operators.deploy.access import (
     wide_resources_of_faces,
 )
 from homeostat.cli.operators.deploy.monitoring import alerts_document, dashboards_document, monitor_documents
+from homeostat.cli.operators.deploy.reserved import reserved_documents
 from homeostat.cli.operators.deploy.site import Site
 from homeostat.cli.operators.deploy.tls import TlsFiles
 from homeostat.cli.operators.deploy.workloads import (
@@ -44,6 +45,7 @@ from homeostat.operators.dashboard import NAME as DASHBOARD
 from homeostat.operators.dashboard import with_dashboard
 from homeostat.runtime.deployment import FaceConfiguration, Webhook
 from homeostat.runtime.faces.face import PORT, Face, load_reference
+from homeostat.runtime.reserved import Reserved
 from homeostat.runtime.setup import OperatorModule
 
 _FILES: Final = "/operators"
@@ -62,6 +64,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     definitions: Sequence[JsonObject]
     rules: Sequence[JsonObject]
     user_rules: UserRules
+    reserved: Sequence[Reserved] = ()
     source: str | None = None
 
     @property
@@ -225,7 +228,12 @@ def _access(site: Site, operators: Operators, within: str) -> list[JsonObject]:
         within=within,
         wide=wide_resources(modules) if within else frozenset(),
     )
-    return own + user_documents({name: each.user_rules for name, each in operators.items()})
+    reserved = {name: each.reserved for name, each in operators.items()}
+    return [
+        *own,
+        *user_documents({name: each.user_rules for name, each in operators.items()}),
+        *reserved_documents(reserved, labels={"app.kubernetes.io/name": site.name}),
+    ]
 
 
 def _sources(site: Site, operators: Operators) -> list[JsonObject]:
