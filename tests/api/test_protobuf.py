@@ -18,6 +18,7 @@ from homeostat.objects.wire import encode, protobuf
 from homeostat.objects.wire.leaves import members
 from homeostat.server.access.user import SELF
 from homeostat.server.verbs import backlog
+from homeostat.server.verbs.frame_queue import FrameQueue
 from homeostat.server.view import protobuf_view
 from tests.api.conftest import Api, noting_threads
 from tests.api.objects import CONFIGMAPS, CRDS, WIDGETS, configmap, definition, widget
@@ -155,6 +156,34 @@ async def test_events_that_are_much_to_encode_come_in_order_from_a_thread(
     assert sorted(shown["metadata"]["name"] for _, shown in seen[:40]) == names
     assert (seen[40][0], seen[40][1]["metadata"]["name"]) == ("DELETED", "c00")
     assert False in threads
+
+
+async def test_a_crowd_of_watches_sends_such_events_in_turns(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """600 of them had a change of 60 KB to send at the same moment, and held the event loop for 0.4 s."""
+    loop, sent, most, total = asyncio.get_running_loop(), 0, 0, 0
+    send = LocalStream.send
+
+    def noted(stream: LocalStream, chunk: bytes) -> None:
+        nonlocal sent
+        sent += 1
+        send(stream, chunk)
+
+    def tick() -> None:
+        nonlocal sent, most, total
+        most, total, sent = max(most, sent), total + sent, 0
+        if total < len(watches):
+            loop.call_soon(tick)
+
+    watches = [await live_watch(api) for _ in range(20)]
+    monkeypatch.setattr(LocalStream, "send", noted)
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    # All are ready before the first one sends.
+    monkeypatch.setattr(FrameQueue, "_prepare", lambda self, events: asyncio.sleep(0.05, self._make(events)))
+    tick()
+    await api("POST", CONFIGMAPS, configmap("a", data={"text": "x" * 2 * protobuf_view.QUICK_BYTES}))
+    for events in watches:
+        assert (await next_of(events))[0] == "ADDED"
+    assert most <= 2
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_EVENTS", 3), ("MOST_BYTES", 3 * protobuf_view.QUICK_BYTES)])

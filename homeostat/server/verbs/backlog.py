@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Final, Generic, Protocol, TypeVar
 
+from homeostat.edge.turn import shared_turn
 from homeostat.objects.errors import ApiError, InternalError
 from homeostat.server.conversion.review import ConversionError
 from homeostat.store.base import Event
@@ -103,9 +104,13 @@ class Drain(Generic[T]):
             self._task.cancel()
 
     async def _run(self) -> None:
+        turn = shared_turn()
         try:
             while self._waiting:
-                for each in await self._prepare(self._waiting.first(self._at_once)):
+                prepared = await self._prepare(self._waiting.first(self._at_once))
+                # A crowd of watches is ready at the same moment.
+                await turn.pause()
+                for each in prepared:
                     self._pass_on(each)
                     self._waiting.drop_first()
                 self._target.flush()
