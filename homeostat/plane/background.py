@@ -38,8 +38,8 @@ _EXPIRE_EVERY_S = 60.0
 async def run_timers(plane: Plane) -> None:
     while True:
         await asyncio.sleep(_TICK_S)
-        plane.watches.tick()
         plane.app.deadlines.tick(asyncio.get_running_loop().time())
+        await plane.watches.tick()
 
 
 async def run_housekeeping(plane: Plane, pki: Pki) -> None:

@@ -582,3 +582,29 @@ async def test_watchers_of_the_same_share_the_bytes_of_large_events(api: Api, mo
     assert len(large) == len(names) * len(watches)
     for watch in watches:
         watch.close()
+
+
+async def test_bookmarks_of_many_watches_are_sent_over_many_turns(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.server.verbs.watch.BOOKMARK_EVERY_S", 0.0)
+    watches = [await api.watch(CONFIGMAPS, allowWatchBookmarks="true") for _ in range(20)]
+    await asyncio.sleep(0.05)
+    loop, sent, most = asyncio.get_running_loop(), 0, 0
+    send = LocalStream.send
+
+    def noted(stream: LocalStream, chunk: bytes) -> None:
+        nonlocal sent
+        sent += 1
+        send(stream, chunk)
+
+    monkeypatch.setattr(LocalStream, "send", noted)
+    monkeypatch.setattr("homeostat.edge.turn.TURN_S", 0.0)
+    ticking = loop.create_task(api.plane.watches.tick())
+    while not ticking.done():
+        before = sent
+        await asyncio.sleep(0)
+        most = max(most, sent - before)
+    assert sent >= len(watches)
+    assert most <= 2
+    for watch in watches:
+        assert (await watch.next())[0] == "BOOKMARK"
+        watch.close()

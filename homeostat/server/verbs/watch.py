@@ -19,7 +19,7 @@ from homeostat.edge.items import pieces_of
 from homeostat.edge.reply import StreamReply
 from homeostat.edge.stream import Stream, frame, send_pieces
 from homeostat.edge.threads import in_thread
-from homeostat.edge.turn import shared_turn
+from homeostat.edge.turn import Turn, shared_turn
 from homeostat.objects.errors import ApiError, BadRequestError, ExpiredError, InternalError, status_of
 from homeostat.objects.selectors import parse_fields
 from homeostat.server.conversion.conversions import MOST_REVIEWED
@@ -74,10 +74,12 @@ class Watches:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def tick(self) -> None:
-        now = asyncio.get_running_loop().time()
+    async def tick(self) -> None:
+        """In turns: thousands of watches that began together have a bookmark to send at the same moment."""
+        now, turn = asyncio.get_running_loop().time(), Turn()
         for watch in list(self._open):
             watch.tick(now)
+            await turn.pause()
 
     def close(self, resource: str = "") -> None:
         """End the watches of a resource, or all watches, properly."""
