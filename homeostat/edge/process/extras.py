@@ -28,7 +28,16 @@ def install_command(extra: Extra) -> str:
     # uvx runs a program in an environment of its cache.
     if "UV" in os.environ and prefix.parent.name.startswith("archive-v"):
         return f"uvx --with {wanted} --from {_source()} homeostat"
-    return f"pip install {wanted}"
+    # A virtual environment of uv has no pip.
+    return f"uv pip install {wanted}" if _is_of_uv(prefix) else f"pip install {wanted}"
+
+
+def _is_of_uv(prefix: Path) -> bool:
+    try:
+        lines = (prefix / "pyvenv.cfg").read_text().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(each.partition("=")[0].strip() == "uv" for each in lines)
 
 
 def _source() -> str:

@@ -37,3 +37,9 @@ def test_an_extra_is_installed_by_what_made_the_installation(
     assert found.startswith(before)
     assert found.endswith(after)
     assert (found == command) == (SOURCE not in command)
+
+
+def test_a_virtual_environment_of_uv_has_no_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.8.1\nversion_info = 3.11.2\n")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert install_command("jq") == f"uv pip install {WANTED}"

@@ -5,7 +5,7 @@ As for objects, the last word is a part of the name, and the word before it a pa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import nsmallest
 from typing import Final
 from urllib.parse import urlencode
@@ -32,7 +32,8 @@ class ResourceSearch:
         found = [each async for each in candidates if each is not None]
         found = nsmallest(MOST_FOUND, found, key=lambda each: _rank(word, each))
         types = [_of_type(each) for each in titles.values() if word in each.lower() and not kind_words]
-        return [*types, *(self._place(each, titles) for each in found)]
+        # A type may have changed during the walk.
+        return [*types, *(_place(each, titles[uid]) for each in found if (uid := self._type_of(each)) in titles)]
 
     def _search(self, types: Collection[str], word: str) -> Iterator[IndexedResource | None]:
         for each in self._face.index.newest():
@@ -43,9 +44,9 @@ class ResourceSearch:
         found = self._face.index.type_of(resource)
         return found.metadata.uid if found is not None else ""
 
-    def _place(self, resource: IndexedResource, titles: Mapping[str, str]) -> Place:
-        entry = resource.entry
-        return Place(entry.metadata.name, titles[self._type_of(resource)], f"{_HERE}/{entry.number}")
+
+def _place(resource: IndexedResource, title: str) -> Place:
+    return Place(resource.entry.metadata.name, title, f"{_HERE}/{resource.entry.number}")
 
 
 def _rank(word: str, resource: IndexedResource) -> tuple[bool, bool, int, str]:
