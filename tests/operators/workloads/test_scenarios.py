@@ -642,6 +642,15 @@ def test_claims_of_a_stateful_set_go_as_its_policy_says(stage: Stage) -> None:
         await on.until_all("Pod", lambda pods: len(pods) == 2 and all(map(is_ready, pods)))
         owned = "PersistentVolumeClaim", lambda found: len(found) == 2 and all(map(owner_of, found))
         assert {owner_of(each) for each in await on.until_all(*owned)} == {"StatefulSet"}
+        # A new Pod waits for the end of its old claim.
+        claim = on.path("PersistentVolumeClaim", "data-db-1")
+        await on.client.merge(claim, {"metadata": {"finalizers": ["example.com/held"]}})
+        await on.client.delete(claim)
+        await on.client.delete(on.path("Pod", "db-1"))
+        await on.until_events("db", "FailedCreate")
+        assert not await on.find("Pod", "db-1")
+        await on.client.merge(claim, {"metadata": {"finalizers": None}})
+        await on.until("Pod", "db-1", is_ready)
         await on.client.merge(on.path("StatefulSet", "db", "scale"), {"spec": {"replicas": 1}})
         await on.until_all("PersistentVolumeClaim", lambda found: names(found) == ["data-db-0"])
         await on.client.delete(on.path("StatefulSet", "db"), {"propagationPolicy": "Background"})
