@@ -48,7 +48,7 @@ class Lifetime(click.ParamType[int]):
             try:
                 seconds = parse_duration(text) // 1_000_000_000
             except DurationError:
-                self.fail(f"{text!r} is not a time; expected one like 30d, 12h or never", param, ctx)
+                self.fail(f"{text!r} is not a time; expected one like 12h, 30d, 4w, 1y or never", param, ctx)
         if seconds <= 0:
             self.fail(f"{text!r} ends before it begins; for a token that does not expire say never", param, ctx)
         return seconds
@@ -71,7 +71,9 @@ def command() -> None:
 @click.option(
     "--group", "groups", multiple=True, metavar="GROUP", help="Group of the user; may be given several times."
 )
-@click.option("--ttl", type=Lifetime(), default="30d", show_default=True, help="How long it is valid: 30d, 12h, never.")
+@click.option(
+    "--ttl", type=Lifetime(), default="30d", show_default=True, help="How long it is valid: 12h, 30d, 4w, 1y, never."
+)
 @click.option(
     "-o",
     "--output",

@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from homeostat.objects.conditions import Condition, find
+from homeostat.objects.errors import BadRequestError
 from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Kind
+from homeostat.objects.selectors import selector_of
 
 KINDS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
 PROGRESSING: Final = "Progressing"
@@ -105,8 +107,12 @@ def _progress(workload: RunningWorkload, status: _Status, kind: Kind) -> Progres
 
 
 def pod_selector(workload: RunningWorkload) -> str:
-    """Selects its Pods by labels; empty if it has no selector, or one of more than labels."""
+    """Selects its Pods by labels; empty if it has no selector, or an invalid one."""
     selector = workload.spec.selector if workload.spec is not None else None
-    if selector is None or selector.match_expressions:
+    if selector is None:
         return ""
-    return ",".join(f"{name}={value}" for name, value in selector.match_labels.items())
+    expressions = [msgspec.json.decode(each) for each in selector.match_expressions]
+    try:
+        return str(selector_of({"matchLabels": selector.match_labels, "matchExpressions": expressions}))
+    except BadRequestError:
+        return ""

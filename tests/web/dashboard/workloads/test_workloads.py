@@ -10,7 +10,7 @@ from homeostat.objects.kind import DAEMON_SET, DEPLOYMENT, POD, Kind
 from homeostat.plane import Plane
 from homeostat.web.dashboard.workloads import pods
 from homeostat.web.dashboard.workloads.pods import PodTroubles
-from homeostat.web.dashboard.workloads.workload import RunningWorkload, row_of
+from homeostat.web.dashboard.workloads.workload import RunningWorkload, pod_selector, row_of
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, reading, visitor
 from tests.web.dashboard.site import Site
 
@@ -126,3 +126,12 @@ async def test_pods_are_read_again_only_after_some_seconds_or_a_change(plane: Pl
     assert await found() == ""
     now += 5.0
     assert await found() == "CrashLoopBackOff after 4 restarts"
+
+
+def test_pods_are_selected_by_expressions_too() -> None:
+    selector = {
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [{"key": "tier", "operator": "In", "values": ["front"]}],
+    }
+    read = msgspec.json.decode(msgspec.json.encode({"spec": {"selector": selector}}), type=RunningWorkload)
+    assert pod_selector(read) == "app=web,tier in (front)"
