@@ -1,7 +1,7 @@
 """A change between two contracts, and the table that classifies it. Pure.
 
-Changes that the table does not list are POTENTIAL_BREAKING. JSON Schemas and values of configurations have no rows in it:
-`json_diff.py` classifies their changes.
+Changes that the table does not list are POTENTIAL_BREAKING. JSON Schemas and values of configurations have no rows in
+it: `json_diff.py` classifies their changes.
 """
 
 from __future__ import annotations
