@@ -243,6 +243,8 @@ def _is_same(one: Json, other: Json) -> bool:
     if type(one) is type(other) is str:
         return one == other
     if isinstance(one, dict) and isinstance(other, dict):
+        # A server drops null members from the objects of a list in a merge patch.
+        one, other = _given(one), _given(other)
         return one.keys() == other.keys() and all(_is_same(value, other[name]) for name, value in one.items())
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_is_same, one, other))

@@ -16,7 +16,7 @@ from homeostat.client.projection import Projection
 from homeostat.objects.conditions import Condition
 from homeostat.objects.decision import Receipt
 from homeostat.objects.errors import ConflictError
-from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.json import JsonObject, without_nulls
 from homeostat.objects.kind import Kind
 from homeostat.objects.patch.json import merge_patch
 from homeostat.plane import Settings, open_plane
@@ -176,10 +176,12 @@ some_conditions = st.lists(
 )
 
 
-def without_nulls(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: without_nulls(each) for key, each in value.items() if each is not None}
-    return value
+def test_nulls_in_the_objects_of_a_list_are_no_change() -> None:
+    wanted: JsonObject = {"items": [{"name": "a", "reason": None}]}
+    patch = plan_status(snapshot_of(widget()), (), wanted, now=NOW)
+    after = status_after(widget(), patch)
+    assert after["items"] == [{"name": "a"}]
+    assert plan_status(snapshot_of(widget(after)), (), wanted, now=LATER) is None
 
 
 @given(some_fields, some_conditions, some_fields, some_conditions)
