@@ -66,11 +66,13 @@ class Turns:
     def _run(self) -> None:
         ends_at = perf_counter() + LONGEST_S
         queue = self._queue
-        for _ in range(MOST_REQUESTS):
-            queue.popleft().take_turn()
-            if not queue:
-                self._is_scheduled = False
-                return
-            if perf_counter() >= ends_at:
-                break
-        self._loop.call_soon(self._run)
+        try:
+            for _ in range(MOST_REQUESTS):
+                queue.popleft().take_turn()
+                if not queue or perf_counter() >= ends_at:
+                    break
+        finally:
+            # The others get their turns even if one raised.
+            self._is_scheduled = bool(queue)
+            if queue:
+                self._loop.call_soon(self._run)
