@@ -46,11 +46,11 @@ def refusal_of(method: str, headers: Mapping[str, str]) -> str:
     host = headers.get("host", "")
     if not host_is_loopback(host):
         return "this server accepts local requests only: the Host header must name this machine"
-    if headers.get("sec-fetch-site") == "cross-site" and not _is_followed_link(method, headers):
-        return _OTHER_SITES
     origin = headers.get("origin")
     if origin is None:
-        return ""
+        # Of a page on localhost, 127.0.0.1 is another site, too. Only an Origin shows that the page is of this machine.
+        is_other = headers.get("sec-fetch-site") == "cross-site" and not _is_followed_link(method, headers)
+        return _OTHER_SITES if is_other else ""
     if not origin_is_loopback(origin):
         return _OTHER_SITES
     if method in _READING or origin.partition("://")[2] == host or _is_data(headers.get("content-type", "")):

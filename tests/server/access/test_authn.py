@@ -215,6 +215,7 @@ def test_an_origin_is_this_machine_or_not(origin: str | None, expected: bool) ->
 
 
 OTHER_SITE = {"host": "localhost:7443", "sec-fetch-site": "cross-site"}
+OTHER_NAME = {"host": "127.0.0.1:7443", "origin": "http://localhost:3000", "sec-fetch-site": "cross-site"}
 OTHER_PORT = {"host": "127.0.0.1:7443", "origin": "http://127.0.0.1:3000"}
 
 
@@ -224,6 +225,9 @@ OTHER_PORT = {"host": "127.0.0.1:7443", "origin": "http://127.0.0.1:3000"}
         pytest.param("POST", {"host": "127.0.0.1:7443"}, False, id="no page"),
         pytest.param("POST", {"host": "localhost:7443", "origin": "http://localhost:7443"}, False, id="own page"),
         pytest.param("GET", OTHER_PORT, False, id="other page reads"),
+        pytest.param("GET", OTHER_NAME, False, id="page of localhost reads 127.0.0.1"),
+        pytest.param("POST", OTHER_NAME, True, id="form of localhost"),
+        pytest.param("GET", {**OTHER_NAME, "origin": "https://example.com"}, True, id="another site reads"),
         pytest.param("GET", {**OTHER_SITE, "sec-fetch-mode": "no-cors"}, True, id="image of another site"),
         pytest.param("GET", {**OTHER_SITE, "sec-fetch-mode": "navigate"}, False, id="link of another site"),
         pytest.param("POST", {**OTHER_SITE, "sec-fetch-mode": "navigate"}, True, id="form of another site"),
