@@ -156,7 +156,7 @@ async def _trigger(connection: Connection, tracked: Sequence[Tracked], within_s:
 def result_since(before: ImageUpdateStatus, status: ImageUpdateStatus, tracked: Tracked) -> str:
     """Of the update: a pass right after it, which found nothing left to do, may have replaced its result."""
     assert status.result is not None
-    if status.result.action == "up_to_date" and status.history[:1] != before.history[:1]:
+    if status.result.action == "up_to_date" and status.history and status.history[:1] != before.history[:1]:
         written = status.history[0]
         entry = patched(tracked, old=written.old, new=written.new)
         return f"{entry.action}: {entry.message}"

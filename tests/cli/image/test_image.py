@@ -142,7 +142,8 @@ def test_an_update_is_reported_though_a_later_pass_found_nothing_to_do() -> None
     found = Result(action="up_to_date", message="Deployment web is up to date at 3", time=new.time)
     before, after = ImageUpdateStatus(history=(old,)), ImageUpdateStatus(history=(new, old), result=found)
     assert result_since(before, after, tracked) == "patched: Deployment web patched successfully to version 3"
-    assert result_since(after, after, tracked) == "up_to_date: Deployment web is up to date at 3"
+    for without in (after, ImageUpdateStatus(result=found)):
+        assert result_since(after, without, tracked) == "up_to_date: Deployment web is up to date at 3"
 
 
 def test_a_deployment_that_is_not_tracked_is_an_error(up: Up) -> None:
