@@ -75,7 +75,8 @@ class Aggregation:
         role = self._roles.get(name)
         if role is None or not role.selectors:
             return role.rules if role else None
-        return self._gathered.get(name) or Gathering(name, self._version, list(self._roles.items()))
+        found = self._gathered.get(name)
+        return Gathering(name, self._version, list(self._roles.items())) if found is None else found
 
     def size_of(self, name: str) -> int:
         """How many values its rules have; of an aggregated role the most that it may have."""

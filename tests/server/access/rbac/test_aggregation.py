@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from homeostat.objects.access.rule import Rule, rule_of
 from homeostat.objects.json import JsonObject
+from homeostat.server.access.rbac.aggregation import Aggregation, Gathering
 from homeostat.server.access.rbac.authorizer import Rbac, RoleRef
 from tests.server.access.rbac.objects import binding, may, put, role, rule, user
 
@@ -75,6 +76,15 @@ def test_a_role_that_begins_or_ceases_to_be_selected_is_seen_at_once() -> None:
     assert may(rbac, user("alice"), "get", "pods")
     rbac.remove("ClusterRole", "", "one")
     assert not may(rbac, user("alice"), "get", "pods")
+
+
+def test_a_role_that_gathers_nothing_is_computed_once() -> None:
+    aggregation = Aggregation()
+    aggregation.put("all", gathering("all", "x"))
+    found = aggregation.rules_of("all")
+    assert isinstance(found, Gathering)
+    aggregation.keep(found, found.rules())
+    assert aggregation.rules_of("all") == ()
 
 
 def gathered_by(selector: JsonObject) -> tuple[Rule, ...] | None:
