@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import random
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from enum import IntEnum
 from typing import Generic, TypeVar
@@ -65,7 +65,8 @@ class _Line(Generic[K]):
 
     def __init__(self, priority: Priority, share: Callable[[K], Hashable]) -> None:
         self._priority, self._share = priority, share
-        self._of_share: dict[Hashable, deque[_Entry[K]]] = {}
+        # The first one of a dict is found only after all that were removed before it.
+        self._of_share: OrderedDict[Hashable, deque[_Entry[K]]] = OrderedDict()
         """The first one is next."""
         self._size = 0
 
@@ -90,8 +91,7 @@ class _Line(Generic[K]):
 
     def take(self) -> _Entry[K]:
         """The first one, of a line that is not empty."""
-        share = next(iter(self._of_share))
-        entries = self._of_share.pop(share)
+        share, entries = self._of_share.popitem(last=False)
         entry = entries.popleft()
         self._size -= 1
         if entries:
@@ -104,10 +104,10 @@ class _Line(Generic[K]):
 
     def sweep(self) -> None:
         """Forget those that are not here any more."""
-        self._of_share = {
-            share: deque(each for each in entries if each.place == self._priority)
+        self._of_share = OrderedDict(
+            (share, deque(each for each in entries if each.place == self._priority))
             for share, entries in self._of_share.items()
-        }
+        )
         self._size = sum(map(len, self._of_share.values()))
 
 
