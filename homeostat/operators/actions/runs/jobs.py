@@ -34,7 +34,7 @@ _LONGEST_MESSAGE = 2048
 LARGEST_OUTPUTS = 256 << 10
 MOST_CONDITIONS = 20
 PLUGIN = "plugin"
-"""Among the `resourceFields` of a type: its resources may name another plugin."""
+"""Among the `resourceFields` of a type: its resources may name another plugin. Alone it does not limit the fields."""
 
 
 class Effective(NamedTuple):
@@ -96,7 +96,9 @@ def check_own_plugin(own: str, usual: str, allowed: Collection[str] | None) -> N
     operator, and the type has decided nothing about it.
     """
     if own and usual and own != usual and PLUGIN not in (allowed or ()):
-        message = f'its type names "{usual}"; remove the field, or list {PLUGIN} in spec.resourceFields of the type'
+        kept = "" if allowed else " (alone it leaves the safe fields allowed)"
+        listing = f"list {PLUGIN} in spec.resourceFields of the type{kept}"
+        message = f'its type names "{usual}"; remove the field, or {listing}'
         raise ActionError("InvalidConfig", f'action.plugin: resources may not name "{own}": {message}')
 
 
@@ -106,7 +108,8 @@ def check_own_fields(
     """Raises `ActionError` for a field that a resource may not set. `allowed` are the fields that the type lists, and
     `usual` is the configuration of the type.
     """
-    listed = renamed(plugin, dict.fromkeys(allowed)) if allowed is not None else None
+    has_list = allowed is not None and set(allowed) != {PLUGIN}
+    listed = renamed(plugin, dict.fromkeys(allowed or ())) if has_list else None
     for name in sorted(own):
         if name in getattr(plugin, "type_only", frozenset()):
             raise ActionError("InvalidConfig", f"action.config.{name}: only the resource type may set it")

@@ -192,6 +192,14 @@ def test_a_list_of_the_type_also_forbids_what_is_safe_otherwise() -> None:
         read(HttpPlugin, {"url": "a", "item": "b"}, {"timeoutSeconds": 5}, allowed=[])
 
 
+def test_a_type_that_lists_only_plugin_leaves_the_safe_fields_allowed() -> None:
+    theirs = {"url": "a", "item": "b"}
+    read(HttpPlugin, theirs, {"timeoutSeconds": 5}, allowed=["plugin"])
+    for field, allowed in (("headers", ["plugin"]), ("timeoutSeconds", ["plugin", "headers"])):
+        with pytest.raises(ActionError, match=rf"action\.config\.{field}: resources may not set it"):
+            read(HttpPlugin, theirs, {field: 5}, allowed=allowed)
+
+
 def test_the_configuration_of_github_accepts_the_names_of_no8s_in_every_layer() -> None:
     operator = {"timeout": 600, "poll_interval": 30, "api_base_url": "https://github.example/api", "github_token": "t"}
     found = read(GitHubActionsPlugin, {"timeoutSeconds": 300}, {"poll_interval": 5}, operator=operator)
