@@ -94,7 +94,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         now=lambda: datetime.now(UTC),
         new_uid=new_uid,
         random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
-        require=authorizer.require,
+        require=authorizer.require_soon,
         authorize=authorizer.authorize,
         issue_token=issue_token,
         certify=_certifying(pki),

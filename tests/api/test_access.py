@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from homeostat.operators.catalog import find_operator
 from homeostat.plane import Settings, open_plane
+from homeostat.plane.admission import reserve_writes
 from homeostat.server.access.rbac import authorizer
 from homeostat.server.access.rbac.authorizer import Rbac
 from homeostat.server.access.user import NOBODY, User
@@ -79,6 +81,37 @@ async def test_who_has_very_many_rules_is_decided_on_in_a_thread(api: Api, monke
     assert decided == set(), "the decision on the same call is kept"
     assert (await api("GET", "/api/v1/namespaces/default/secrets/a", user=ALICE)).status == 403
     assert decided == {False}
+
+
+async def test_what_else_a_write_needs_is_decided_on_in_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    await grant(api, "update", "create", resources=["endpoints", "secrets"])
+    admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+    rules = [{"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["create"]}]
+    await api("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "admits"}, "rules": rules})
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admits"}
+    bound = {"metadata": {"name": "admits"}, "roleRef": ref, "subjects": [{"kind": "User", "name": "alice"}]}
+    await api("POST", f"{RBAC}/clusterrolebindings", bound)
+    reserve_writes(api.plane.admission.reserved, find_operator("actions"))
+    matched = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
+    policy = {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "matchConstraints": {"resourceRules": matched},
+        "validations": [{"expression": "true"}],
+    }
+    params = {"name": "a", "namespace": "default", "parameterNotFoundAction": "Allow"}
+    uses = {"policyName": "a", "validationActions": ["Deny"], "paramRef": params}
+    decided = noting_threads(monkeypatch, authorizer, "_judged")
+    monkeypatch.setattr(authorizer, "QUICK_SIZE", 2)
+    core, state = "/api/v1/namespaces/default", {"metadata": {"name": "homeostat-state-1"}}
+    for method, path, body, status in (
+        ("PUT", f"{core}/endpoints/a", {"metadata": {"name": "a"}}, 201),
+        ("POST", f"{core}/secrets", state, 403),
+        ("POST", f"{admission}ies", {"metadata": {"name": "a"}, "spec": policy}, 422),
+        ("POST", f"{admission}ybindings", {"metadata": {"name": "a"}, "spec": uses}, 422),
+    ):
+        decided.clear()
+        answer = await api(method, path, body, user=ALICE)
+        assert (answer.status, decided) == (status, {False}), answer.json
 
 
 async def test_many_permissions_are_granted_in_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,11 @@ class Authorizer:
 
     async def require_soon(self, attributes: Attributes) -> None:
         """As `require`, for callers that can wait: a decision that takes long is made in a thread."""
-        _require_allowed(attributes, self._joined(attributes, await self._decide(attributes)))
+        _require_allowed(attributes, await self.authorize_soon(attributes))
+
+    async def authorize_soon(self, attributes: Attributes) -> Decision:
+        """As `authorize`, for callers that can wait."""
+        return self._joined(attributes, await self._decide(attributes))
 
     async def decide_in_threads(self, wanted: Impersonation | None) -> None:
         """Make the decisions on an impersonation that take long, so that `require` finds them made."""

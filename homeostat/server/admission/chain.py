@@ -139,7 +139,7 @@ class AdmissionChain:
         if call.user.name.startswith(NODE_PREFIX):
             restrict_node(call, obj, old, operation)
         if obj is not None:
-            self.reserved.check(self._authorizer, call, obj)
+            await self.reserved.check(self._authorizer, call, obj)
         if obj is not None and group in (_RBAC, GROUP, CERTIFICATES):
             await self._check(call, obj, old)
         if call.kind.resource == "pods" and obj is not None and old is None and not call.subresource:
@@ -191,7 +191,7 @@ class AdmissionChain:
             return causes
         from homeostat.server.admission.policies.params import reading_causes
 
-        return reading_causes(self._authorizer, call, obj, old)
+        return await reading_causes(self._authorizer, call, obj, old)
 
 
 def _configuration_causes(obj: JsonObject) -> list[Cause]:

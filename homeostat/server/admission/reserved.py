@@ -35,10 +35,10 @@ class Reservations:
         for each in reservations:
             self._of_group[each.group] = (*self._of_group.get(each.group, ()), each)
 
-    def check(self, authorizer: Authorizer, call: Call, obj: JsonObject) -> None:
+    async def check(self, authorizer: Authorizer, call: Call, obj: JsonObject) -> None:
         """Raise `ForbiddenError` if the creation or change is reserved for others."""
         for each in self._of_group.get(call.kind.group, ()):
-            if _covers(each, call, obj["metadata"].get("name", "")) and not _is_owner(authorizer, each, call):
+            if _covers(each, call, obj["metadata"].get("name", "")) and not await _is_owner(authorizer, each, call):
                 resource, _, group = each.owner.partition(".")
                 raise forbidden(
                     "its operator writes it, and relies on it; others must be allowed to patch "
@@ -57,9 +57,9 @@ def _covers(each: Reservation, call: Call, name: str) -> bool:
     )
 
 
-def _is_owner(authorizer: Authorizer, each: Reservation, call: Call) -> bool:
+async def _is_owner(authorizer: Authorizer, each: Reservation, call: Call) -> bool:
     resource, _, group = each.owner.partition(".")
     # A role of the namespace, such as one with a star, says nothing of a kind that is not of a namespace.
     namespace = call.namespace if each.is_owner_namespaced else ""
     asked = Attributes(call.user, "patch", group=group, resource=resource, subresource="status", namespace=namespace)
-    return authorizer.authorize(asked).is_allowed
+    return (await authorizer.authorize_soon(asked)).is_allowed

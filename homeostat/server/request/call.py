@@ -125,7 +125,7 @@ class Backend(msgspec.Struct):
     now: Callable[[], datetime]
     new_uid: Callable[[], str]
     random_suffix: Callable[[], str]
-    require: Callable[[Attributes], None]
+    require: Callable[[Attributes], Awaitable[None]]
     """Raises `ForbiddenError` if the user lacks a permission."""
     authorize: Callable[[Attributes], Decision]
     """Whether a user has a permission."""
@@ -243,10 +243,10 @@ class Call(msgspec.Struct):
             return records
         return await self.backend.conversions.shown(self.kind, records)
 
-    def require_create(self) -> None:
+    async def require_create(self) -> None:
         """Check the permission to create, for a write that creates a missing object; `ForbiddenError`."""
         kind = self.kind
-        self.backend.require(
+        await self.backend.require(
             Attributes(
                 self.user,
                 "create",

@@ -150,7 +150,7 @@ async def apply(call: Call) -> Answer:
     configuration = _apply_body(call)
     call.is_apply = True
     if call.store.get(call.key) is None and not call.subresource:
-        call.require_create()
+        await call.require_create()
         _refuse_uid(call, configuration)
         if not configuration["metadata"].get("name"):
             raise BadRequestError(f'metadata.name is missing; to create "{call.name}" an apply must name it')

@@ -18,7 +18,7 @@ from homeostat.server.write.create import create
 @offloaded
 async def update(call: Call) -> Answer:
     if call.kind.create_on_update and not call.subresource and call.store.get(call.key) is None:
-        call.require_create()
+        await call.require_create()
         # If another writer creates it first, that object is replaced.
         with suppress(AlreadyExistsError):
             created = await create(call, _named(call, read_object(call)))

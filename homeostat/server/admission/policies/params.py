@@ -104,7 +104,7 @@ def _records(store: Store, kind: Kind, ref: ParamRef, namespace: str) -> list[Re
     return [record for record in store.select(Scope(kind.resource, namespace)) if matches(note_of(record).labels)]
 
 
-def reading_causes(authorizer: Authorizer, call: Call, obj: JsonObject, old: JsonObject | None) -> list[Cause]:
+async def reading_causes(authorizer: Authorizer, call: Call, obj: JsonObject, old: JsonObject | None) -> list[Cause]:
     """Why the user may not write a policy or binding: its parameters are objects that the user may not read."""
     if call.user.is_master:
         return []
@@ -113,24 +113,24 @@ def reading_causes(authorizer: Authorizer, call: Call, obj: JsonObject, old: Jso
             param_kind = _param_kind(obj)
             if param_kind is None or (old is not None and _param_kind(old) == param_kind):
                 return []
-            return _policy_causes(authorizer, call, param_kind)
+            return await _policy_causes(authorizer, call, param_kind)
         case "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding":
             # At each update, as in Kubernetes: the policy may have another paramKind now.
             ref = struct(obj, "spec").get("paramRef")
-            return _binding_causes(authorizer, call, obj, ref) if isinstance(ref, dict) else []
+            return await _binding_causes(authorizer, call, obj, ref) if isinstance(ref, dict) else []
     return []
 
 
-def _policy_causes(authorizer: Authorizer, call: Call, param_kind: JsonObject) -> list[Cause]:
+async def _policy_causes(authorizer: Authorizer, call: Call, param_kind: JsonObject) -> list[Cause]:
     asked = _attributes(call, "get", param_kind, namespace="*", name="*")
-    if authorizer.authorize(asked).is_allowed:
+    if (await authorizer.authorize_soon(asked)).is_allowed:
         return []
     described = f"kind={text(param_kind, 'kind')}, apiVersion={text(param_kind, 'apiVersion')}"
     why = f'must have "get" permission on all objects of the referenced paramKind ({described})'
     return [forbidden("spec.paramKind", f"user {quoted(call.user.name)} {why}")]
 
 
-def _binding_causes(authorizer: Authorizer, call: Call, obj: JsonObject, ref: JsonObject) -> list[Cause]:
+async def _binding_causes(authorizer: Authorizer, call: Call, obj: JsonObject, ref: JsonObject) -> list[Cause]:
     """Without a namespace, the parameters are those of any namespace."""
     name = text(struct(obj, "spec"), "policyName")
     plural = "validatingadmissionpolicies" if obj["kind"].startswith("Validating") else "mutatingadmissionpolicies"
@@ -138,7 +138,7 @@ def _binding_causes(authorizer: Authorizer, call: Call, obj: JsonObject, ref: Js
     param_kind = None if record is None else _param_kind(decode_stored(record.value))
     verb = "get" if text(ref, "name") else "list"
     asked = _attributes(call, verb, param_kind or {}, namespace=text(ref, "namespace"), name=text(ref, "name"))
-    if authorizer.authorize(asked).is_allowed:
+    if (await authorizer.authorize_soon(asked)).is_allowed:
         return []
     why = f"user {quoted(call.user.name)} does not have {quoted(verb)} permission"
     if record is None:
