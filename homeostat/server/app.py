@@ -52,7 +52,7 @@ from homeostat.server.request.body import read_object, require_small_body, settl
 from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
-from homeostat.server.request.in_flight import InFlight, Lane
+from homeostat.server.request.in_flight import InFlight, Lane, ObjectLanes
 from homeostat.server.request.large_calls import COUNTED_BYTES, LargeCalls, size_of
 from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate
 from homeostat.server.request.options import check_timeout
@@ -334,10 +334,13 @@ class App(msgspec.Struct):
         async with self.large_calls.started(user.name, size):
             return await self._in_turn(call, run, verb, flow)
 
-    async def _in_turn(self, call: Call, run: Verb, verb: str, flow: Flow) -> Answer:
+    def _in_turn(self, call: Call, run: Verb, verb: str, flow: Flow) -> Awaitable[Answer]:
         objects = self.in_flight.objects_of(verb, call.path.name)
         if objects is None:
-            return await self._in_lane(call, run, verb, flow)
+            return self._in_lane(call, run, verb, flow)
+        return self._among_writers(objects, call, run, verb, flow)
+
+    async def _among_writers(self, objects: ObjectLanes, call: Call, run: Verb, verb: str, flow: Flow) -> Answer:
         key = (call.key, flow.level)
         if not objects.enter(key):
             await objects.turn(key)

@@ -13,7 +13,7 @@ from homeostat.objects.selectors import FieldTerm, parse_fields
 from homeostat.server.access.attributes import Attributes
 from homeostat.server.access.user import User
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.options import Options, parse_options
+from homeostat.server.request.options import NO_OPTIONS, Options, parse_options
 from homeostat.server.request.paths import ObjectPath, parse_path
 
 WITHOUT_OBJECT: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -35,6 +35,8 @@ def verb_of(request: Request, path: ObjectPath) -> str:
 
 
 def options_of(request: Request, path: ObjectPath, verb: str) -> Options:
+    if not request.query and not path.is_watch:
+        return NO_OPTIONS
     options = parse_options(request.query, verb)
     return msgspec.structs.replace(options, watch=True) if path.is_watch else options
 
