@@ -14,6 +14,7 @@ import msgspec
 from homeostat.objects.json import Json, JsonObject
 
 HIDDEN: Final = "(hidden)"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _FORMAT: Final = "password"
 
 
@@ -74,6 +75,21 @@ class PasswordFields(msgspec.Struct, frozen=True):
 
 
 NO_PASSWORDS: Final = PasswordFields()
+
+
+def without_passwords(obj: JsonObject, passwords: PasswordFields) -> JsonObject:
+    """The object without the marked values, and without what repeats them elsewhere in it."""
+    if not passwords:
+        return obj
+    shown: JsonObject = passwords.hidden(obj)
+    annotations = shown["metadata"].get("annotations") or {}
+    if LAST_APPLIED in annotations:
+        shown["metadata"] = {**shown["metadata"], "annotations": {**annotations, LAST_APPLIED: HIDDEN}}
+    run = (shown.get("status") or {}).get("run") or {}
+    if "declaration" in run:
+        # The run of another system keeps the whole spec of a resource, as JSON.
+        shown["status"] = {**shown["status"], "run": {**run, "declaration": HIDDEN}}
+    return shown
 
 
 def marked_fields(schema: Json) -> PasswordFields:

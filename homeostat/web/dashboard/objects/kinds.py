@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.client.discovery import fetch_kinds
-from homeostat.objects.errors import ApiError, ForbiddenError, NotFoundError
+from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.kind import DEFINITION, Kind
 from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields, definition_passwords
 from homeostat.web.dashboard.root import ROOT
@@ -90,7 +90,7 @@ class ServedKinds:
             try:
                 definition = await self._client.get(DEFINITION.path("", f"{kind.plural}.{kind.group}"))
                 found = definition_passwords(definition, kind.version)
-            except (NotFoundError, ForbiddenError):
+            except NotFoundError:
                 # A kind of an aggregated server has no definition.
                 found = NO_PASSWORDS
             if len(self._passwords) >= _MOST_KEPT:

@@ -13,7 +13,7 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields
+from homeostat.objects.schema.passwords import LAST_APPLIED, NO_PASSWORDS, PasswordFields
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line
@@ -30,7 +30,7 @@ from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import HERE, NO_NAMESPACE, ServedKinds, is_back, kind_path, object_path
 from homeostat.web.dashboard.objects.large import LARGE_BYTES, LARGEST_SHOWN, Part, computed, size_of
 from homeostat.web.dashboard.objects.rollback.revisions import is_rollable, undo_command
-from homeostat.web.dashboard.objects.shown import LAST_APPLIED, as_yaml, shown_object
+from homeostat.web.dashboard.objects.shown import as_yaml, shown_object
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 from homeostat.web.kit.refusal import forbidden, unknown

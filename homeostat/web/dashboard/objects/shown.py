@@ -14,10 +14,9 @@ from typing import Final
 from homeostat.objects import yaml
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields
+from homeostat.objects.schema.passwords import LAST_APPLIED, NO_PASSWORDS, PasswordFields, without_passwords
 from homeostat.web.dashboard.html.redaction import DEEPEST, HIDDEN, TOO_DEEP, is_secret_name, without_credentials
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MARK: Final = "(hidden"
 _SCHEMA: Final = "openAPIV3Schema"
 """Below it, a secret name is the name of a field that is described."""
@@ -38,7 +37,7 @@ def shown_object(kind: Kind, obj: JsonObject, passwords: PasswordFields = NO_PAS
     """Without managed fields and secrets, in the order in which manifests are written. `passwords` are the fields that
     the schema of the kind marks.
     """
-    obj = passwords.hidden(obj) if passwords else obj
+    obj = without_passwords(obj, passwords)
     metadata = {name: each for name, each in _dict(obj.get("metadata")).items() if name != "managedFields"}
     ordered = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
     ordered |= {name: each for name, each in obj.items() if name not in ordered and name != "status"}

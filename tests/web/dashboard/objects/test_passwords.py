@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from homeostat.client.passwords import without_passwords
+from homeostat.objects.errors import ApiError
 from homeostat.objects.json import JsonObject
-from homeostat.plane import Plane
+from homeostat.objects.kind import Kind
+from homeostat.plane import Plane, Settings, open_plane
+from homeostat.web.dashboard.objects.kinds import ServedKinds
 from tests.web.dashboard.objects.test_objects import proof_of
 from tests.web.dashboard.site import Site
 
@@ -45,3 +53,14 @@ async def test_a_field_that_its_schema_marks_as_a_password_is_not_shown(plane: P
     assert "open-sesame" not in (await site.send(f"{page}/edit", changed)).source
     await site.send(f"{page}/edit", {**sent, "step": "apply", "text": text.replace("size: 1", "size: 2")})
     assert (await plane.client.get(f"{path}/one"))["spec"] == {**spec, "size": 2}
+
+
+async def test_a_kind_whose_definition_cannot_be_read_is_not_taken_for_one_without_passwords(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, port=0, operators=frozenset())
+    async with open_plane(settings) as plane:
+        nobody = plane.client.bearing("nobody")
+        with pytest.raises(ApiError):
+            await ServedKinds(nobody).passwords_of(Kind("light.example", "v1", "safes", "Safe", is_namespaced=True))
+        safes: list[JsonObject] = [{"apiVersion": "light.example/v1", "kind": "Safe", "metadata": {"name": "one"}}]
+        with pytest.raises(ApiError):
+            await without_passwords(nobody, safes)

@@ -6,6 +6,7 @@ import pytest
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import CONFIG_MAP
+from homeostat.objects.schema.passwords import LAST_APPLIED, PasswordFields
 from homeostat.web.dashboard.objects.shown import has_hidden, shown_object
 
 NAMES = (
@@ -48,3 +49,16 @@ def test_a_value_under_the_name_of_a_secret_is_hidden_in_every_form(name: str) -
 @pytest.mark.parametrize("spec", REFERENCES, ids=str)
 def test_a_reference_to_a_secret_is_shown(spec: JsonObject) -> None:
     assert shown(spec) == spec
+
+
+def test_the_copies_of_a_marked_password_in_a_resource_are_hidden() -> None:
+    marked = PasswordFields(properties={"spec": PasswordFields(properties={"motto": PasswordFields(is_password=True)})})
+    spec = '{"motto":"sesame"}'
+    obj: JsonObject = {
+        "metadata": {"name": "a", "annotations": {LAST_APPLIED: spec}},
+        "spec": {"motto": "sesame"},
+        "status": {"run": {"declaration": spec, "ticket": "t"}},
+    }
+    found = shown_object(CONFIG_MAP, obj, marked)
+    assert "sesame" not in str(found)
+    assert found["status"]["run"]["ticket"] == "t"
