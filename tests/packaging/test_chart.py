@@ -326,7 +326,7 @@ def test_any_set_of_operators_has_the_dashboard_unless_it_is_left_out(helm: Helm
         roles = [
             each for each in documents if each["kind"].endswith("Role") and "dashboard" in each["metadata"]["name"]
         ]
-        assert bool(roles) == (expected == ["--dashboard-port"])
+        assert bool(roles) == (expected != ["--no-dashboard"])
 
 
 def test_the_commands_of_the_page_install_what_it_says(helm: Helm) -> None:

@@ -128,13 +128,11 @@ def command(
 
 
 def _faces(operators: Mapping[str, Description], *, has_dashboard: bool) -> list[Face]:
-    from homeostat.operators.dashboard import with_dashboard
+    from homeostat.cli.operators.deploy.manifests import with_chosen_dashboard
 
     faces = [face for each in operators.values() for face in each.faces]
-    if has_dashboard:
-        return with_dashboard(faces)
-    if not faces:
-        raise click.UsageError(
-            f"--faces: there are none of {', '.join(operators)}; leave it out, or name other --operators"
-        )
-    return faces
+    if found := with_chosen_dashboard(faces, has_dashboard=has_dashboard):
+        return found
+    raise click.UsageError(
+        f"--faces: there are none of {', '.join(operators)}; leave it out, or name other --operators"
+    )

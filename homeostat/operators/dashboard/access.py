@@ -13,6 +13,8 @@ from homeostat.operators.catalog import declared_sections
 from homeostat.runtime.faces.face import FaceRules
 
 READS: Final[tuple[JsonObject, ...]] = (
+    # Which fields of custom kinds are passwords, that no page shows.
+    rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get"]),
     rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     # Home: what changed last.

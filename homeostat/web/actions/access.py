@@ -1,4 +1,4 @@
-"""The permissions and kinds that the REST API and the dashboard need, beside those of their operator.
+"""The permissions and kinds that the REST API needs, beside those of its operator and of the dashboard.
 
 They read on behalf of all their users, and write for those who are not users of the Kubernetes API
 (`web/kit/acting.py`); they check themselves what each user is allowed to do. They need types, resources and reviews of
@@ -12,7 +12,6 @@ from typing import Final
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import READ, rule
 from homeostat.operators.actions.api import GROUP, RESOURCES
-from homeostat.operators.dashboard.access import READS as DASHBOARD_READS
 from homeostat.runtime.faces.face import FaceRules
 from homeostat.web.actions.webhooks.api import REST_WEBHOOK
 from homeostat.web.identity.api import KINDS as IDENTITY_KINDS
@@ -21,7 +20,6 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["resourcetypes"], [*READ, "create", "update", "patch", "delete"]),
     rule(RESOURCES, ["*"], [*READ, "create", "update", "patch", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get"]),
-    *DASHBOARD_READS,
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     # Objects that were created with kubectl get their number by a patch.

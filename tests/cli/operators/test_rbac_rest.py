@@ -23,6 +23,7 @@ from homeostat.operators.actions.types.naming import kind_name, plural_of
 from homeostat.operators.catalog import declared_sections
 from homeostat.operators.contracts.api import KINDS as CONTRACT_KINDS
 from homeostat.operators.dashboard import DASHBOARD
+from homeostat.operators.dashboard.access import RULES as DASHBOARD_RULES
 from homeostat.operators.images.api import KINDS as IMAGE_KINDS
 from homeostat.operators.policy.api import KINDS as POLICY_KINDS
 from homeostat.operators.sync.api.kinds import KINDS as SYNC_KINDS
@@ -152,7 +153,7 @@ async def test_the_rest_api_does_all_it_can_with_its_rules_and_needs_each(
             await look_at_image(api, session, admin)
             await check_token_of_the_server(api, nobody)
     assert sorted(set(refused)) == []
-    granted = granted_by([*RULES.cluster, *RULES.namespace, *RULES.leases])
+    granted = granted_by([*RULES.cluster, *DASHBOARD_RULES.cluster, *RULES.namespace, *RULES.leases])
     known = {name for name, _ in granted}
     seen = {(name if name in known else "*", verb) for name, verb in used}
     assert {each for each in granted - seen if each[1] != "list"} == UNUSED
@@ -276,6 +277,16 @@ def test_the_dashboard_of_operators_without_the_rest_api_gets_permissions_to_rea
         ("subjectaccessreviews", "create"),
         *changed_by_sections(),
     }
+
+
+def test_without_the_dashboard_the_rest_api_gets_no_permissions_for_it(cli: Cli) -> None:
+    def read(*options: str) -> Used:
+        words = ("rbac", "--operators", "actions", "-n", "ops", "--faces", "shop", *options, "-o", "json")
+        return granted_by([rule for each in cli.here(*words).json["items"] for rule in each.get("rules", ())])
+
+    assert ("pactos", "list") in read()
+    assert ("events", "watch") in read()
+    assert {("pactos", "list"), ("events", "watch"), ("pods", "list")}.isdisjoint(read("--no-dashboard"))
 
 
 def changed_by_sections() -> Used:

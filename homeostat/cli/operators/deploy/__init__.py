@@ -117,8 +117,10 @@ def command(
             err=True,
         )
     if faces is None:
-        left_out = ", ".join(each.title for each in faces_of(chosen, has_dashboard=not leaves_out_dashboard))
-        click.echo(f"left out {left_out}: a certificate is required; to add them: --faces-tls DIR", err=True)
+        titles = [each.title for each in faces_of(chosen, has_dashboard=not leaves_out_dashboard)]
+        if titles:
+            text = f"left out {', '.join(titles)}: a certificate is required; to add them: --faces-tls DIR"
+            click.echo(text, err=True)
 
 
 def chosen_operators(operators: str) -> dict[str, Chosen]:

@@ -11,6 +11,7 @@ from homeostat.objects.crd.user_roles import UserRules, user_roles
 from homeostat.objects.json import JsonObject
 from homeostat.objects.roles import LEASE_RULES as ELECTION_RULES
 from homeostat.objects.roles import binding, role, rule, service_account, split_rules
+from homeostat.operators.dashboard import DASHBOARD, serves_dashboard
 from homeostat.runtime.faces.face import Face, rules_of_face
 
 if TYPE_CHECKING:
@@ -121,8 +122,13 @@ def face_documents(
     """Roles of faces that serve a namespace and read the leader from the Leases in the account's namespace. With `wide`
     (cluster-scoped resources) all other permissions hold in the served namespace only.
     """
-    rules = [rules_of_face(each) for each in faces]
-    far, near = [rule for each in rules for rule in each.cluster], [rule for each in rules for rule in each.namespace]
+    served_faces = list(faces)
+    # Where the REST API serves the dashboard, the dashboard is no face of its own.
+    if any(map(serves_dashboard, served_faces)) and DASHBOARD not in served_faces:
+        served_faces.append(DASHBOARD)
+    rules = [rules_of_face(each) for each in served_faces]
+    far = _distinct(rule for each in rules for rule in each.cluster)
+    near = _distinct(rule for each in rules for rule in each.namespace)
     who, shared = service_account(_metadata(account, namespace=namespace)), f"{_NAME}-{name}"
     everywhere = _metadata(shared)
     if wide is not None:
@@ -130,7 +136,7 @@ def face_documents(
         near, everywhere = [*more, *near], _metadata(f"{shared}-within")
     place, leases = _metadata(shared, namespace=served), _metadata(f"{shared}-leases", namespace=namespace)
     bound = f"{_bound(namespace, account)}:{name}"
-    own = [rule for each in rules for rule in each.leases]
+    own = _distinct(rule for each in rules for rule in each.leases)
     parts = [(everywhere, bound, far), (place, bound, near), (leases, f"{account}-{name}-leases", own)]
     return [
         document
@@ -138,6 +144,14 @@ def face_documents(
         for document in (role(metadata, part), binding({**metadata, "name": binding_name}, metadata["name"], who))
         if part
     ]
+
+
+def _distinct(rules: Iterable[JsonObject]) -> list[JsonObject]:
+    found: list[JsonObject] = []
+    for each in rules:
+        if each not in found:
+            found.append(each)
+    return found
 
 
 def _bound(namespace: str, account: str) -> str:

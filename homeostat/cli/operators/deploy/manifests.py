@@ -82,7 +82,12 @@ Operators = Mapping[str, Chosen]
 
 
 def faces_of(operators: Operators, *, has_dashboard: bool = True) -> list[Face]:
-    faces = [face for each in operators.values() for face in each.faces]
+    return with_chosen_dashboard(
+        [face for each in operators.values() for face in each.faces], has_dashboard=has_dashboard
+    )
+
+
+def with_chosen_dashboard(faces: Sequence[Face], *, has_dashboard: bool) -> list[Face]:
     without = () if has_dashboard else (DASHBOARD,)
     return [each for each in with_dashboard(faces, without=without) if each.name not in without]
 
