@@ -168,6 +168,9 @@ def _moment(text: str, is_micro: bool) -> str | None:
     if found is None or (is_micro and len(found[2] or "") != _MICROSECONDS):
         return None
     try:
+        if not is_micro and not found[2] and found[3] == "Z":
+            datetime.fromisoformat(found[1])  # a day that exists; nearly all times are written so
+            return text
         moment = datetime.fromisoformat(found[1] + (found[2] or "" if is_micro else "") + found[3]).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
