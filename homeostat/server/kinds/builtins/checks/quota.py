@@ -58,8 +58,8 @@ def _check_quota_name(name: str, path: str) -> list[Cause]:
     return causes
 
 
-def check_amount(name: str, value: Json, path: str) -> list[Cause]:
-    """An amount in a quota's spec or status."""
+def _check_amount(name: str, value: Json, path: str) -> list[Cause]:
+    """An amount in a quota's spec. A status needs no check: the server replaces what is written there by its count."""
     return _check_quota_name(name, path) + check_quantity(value, path) + _check_whole(name, value, path)
 
 
@@ -77,7 +77,7 @@ def _check_resource_quota(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     for name, value in struct(spec, "hard").items():
         at = f"spec.hard[{name}]"
-        causes += check_amount(name, value, at)
+        causes += _check_amount(name, value, at)
     standard = [name for name in struct(spec, "hard") if _is_standard(name)]
     scopes = strings(spec, "scopes")
     for scope in scopes:
