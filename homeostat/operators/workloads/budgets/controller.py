@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 from homeostat.objects.errors import BadRequestError
@@ -33,7 +34,7 @@ class Budgets:
     def __init__(self, setup: Setup, budgets: Informer[Workload], pods: Informer[Pod], events: Events) -> None:
         self._client, self._budgets, self._pods, self._events = setup.client, budgets.cache, pods.cache, events
         self._reconciler = Reconciler(setup, "budgets", self._reconcile, workers=4)
-        self._scales = Scales(setup.client)
+        self._scales = Scales(setup.client, asyncio.get_running_loop().time)
         self._selectors: dict[str, tuple[int, LabelSelector | None]] = {}
         """By the uid of the budget: the generation that it was parsed from, and the selector."""
         watched = {kind: setup.watch(kind, Workload) for kind in OWNERS}
