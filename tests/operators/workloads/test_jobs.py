@@ -360,6 +360,10 @@ def deciding(obj: Workload, *jobs: Workload, now: datetime = NOW) -> CronDecisio
     return decide_cron(obj, jobs, now)
 
 
+def names(jobs: tuple[Workload, ...]) -> tuple[str, ...]:
+    return tuple(each.metadata.name for each in jobs)
+
+
 def test_a_job_is_created_for_the_last_missed_time_alone() -> None:
     found = deciding(cron(), now=NOW + timedelta(seconds=5))
     assert found.create is not None
@@ -383,14 +387,21 @@ def test_the_concurrency_policy_decides_what_happens_to_a_running_job(
 ) -> None:
     found = deciding(cron(active=("old",), concurrencyPolicy=policy), running("old"))
     assert (found.create is not None) == creates
-    assert found.delete == deleted
+    assert names(found.delete) == deleted
+
+
+@pytest.mark.parametrize("reference", [{"name": "of-somebody-else"}, {}], ids=["foreign", "no name"])
+def test_a_job_is_replaced_by_its_uid_whatever_the_status_calls_it(reference: JsonObject) -> None:
+    replacing = cron(concurrencyPolicy="Replace")
+    replacing.status["active"] = [{**reference, "uid": "uid-old"}]
+    assert names(deciding(replacing, running("old")).delete) == ("old",)
 
 
 def test_a_job_that_somebody_started_does_not_block_a_cron_job() -> None:
     """As by `kubectl create job --from`."""
     found = deciding(cron(active=("gone", "done"), concurrencyPolicy="Forbid"), running("manual"), finished("done"))
     assert found.create is not None
-    assert found.delete == ()
+    assert not found.delete
     assert [each[1:] for each in found.events] == [
         ("MissingJob", "Active job went missing: gone"),
         ("SawCompletedJob", "Saw completed job: done, condition: Complete"),
@@ -416,7 +427,7 @@ def test_the_oldest_jobs_beyond_the_limits_are_deleted() -> None:
         finished("bad-1", "Failed"),
     ]
     found = deciding(cron(NOW, successfulJobsHistoryLimit=2), *jobs)
-    assert found.delete == ("good-0", "good-1", "good-2", "bad-0")
+    assert names(found.delete) == ("good-0", "good-1", "good-2", "bad-0")
 
 
 def test_a_suspended_cron_job_creates_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from homeostat.objects.errors import AlreadyExistsError, NotFoundError
+from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import CRON_JOB, JOB, Workload
 from homeostat.operators.workloads.cronjobs.decide import CronError, Decision, decide, reference_to
@@ -49,16 +49,15 @@ class CronJobs:
 
     async def _act(self, cron: Workload, decision: Decision) -> JsonObject | None:
         """The reference to the Job that was created, if any."""
-        namespace = cron.metadata.namespace
         for type_, reason, message in decision.events:
             self._record(cron, "Warning" if type_ == "Warning" else "Normal", reason, message)
-        for name in decision.delete:
-            options: JsonObject = {"propagationPolicy": "Background"}
+        for job in decision.delete:
+            options: JsonObject = {"propagationPolicy": "Background", "preconditions": {"uid": job.metadata.uid}}
             try:
-                await self._client.delete(JOB.path(namespace, name), options)
-            except NotFoundError:
-                continue
-            self._record(cron, "Normal", "SuccessfulDelete", f"Deleted job {name}")
+                await self._client.delete(JOB.path(cron.metadata.namespace, job.metadata.name), options)
+            except (NotFoundError, ConflictError):
+                continue  # It is gone, and perhaps another one has its name.
+            self._record(cron, "Normal", "SuccessfulDelete", f"Deleted job {job.metadata.name}")
         return None if decision.create is None else await self._create(cron, decision.create)
 
     async def _create(self, cron: Workload, job: JsonObject) -> JsonObject | None:

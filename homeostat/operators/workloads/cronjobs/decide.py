@@ -35,8 +35,7 @@ class CronError(ValueError):
 
 class Decision(msgspec.Struct, frozen=True):
     create: JsonObject | None = None
-    delete: tuple[str, ...] = ()
-    """Names of Jobs."""
+    delete: tuple[Workload, ...] = ()
     status: JsonObject | None = None
     again_s: float | None = None
     events: tuple[Event, ...] = ()
@@ -57,7 +56,7 @@ def decide(cron: Workload, jobs: Sequence[Workload], now: datetime) -> Decision:
     """
     if cron.metadata.is_terminating:
         return Decision()
-    active, events = _active(cron, jobs)
+    active, running, events = _active(cron, jobs)
     history = _beyond_limits(cron, jobs)
     status = _status(cron, jobs, active)
     if cron.spec.get("suspend"):
@@ -74,7 +73,7 @@ def decide(cron: Workload, jobs: Sequence[Workload], now: datetime) -> Decision:
             None, history, _changed(cron, status), again_s, (*events, ("Normal", "JobAlreadyActive", _BUSY))
         )
     if policy == "Replace":
-        history = (*history, *(each["name"] for each in active))
+        history = (*history, *running)
         status["active"] = []
     status["lastScheduleTime"] = format_time(found.due)
     return Decision(job_for(cron, found.due), history, _changed(cron, status), again_s, events)
@@ -84,9 +83,12 @@ _BUSY: Final = "Not starting job because prior execution is running and concurre
 _TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
 
-def _active(cron: Workload, jobs: Sequence[Workload]) -> tuple[list[JsonObject], tuple[Event, ...]]:
-    """The references of the status to Jobs that still run, and what there is to say of all others."""
+def _active(cron: Workload, jobs: Sequence[Workload]) -> tuple[list[JsonObject], list[Workload], tuple[Event, ...]]:
+    """The references of the status to Jobs that still run, these Jobs, and what there is to say of all others. Others
+    may write the status, so a reference leads to a Job by its uid alone.
+    """
     found: list[JsonObject] = []
+    running: list[Workload] = []
     events: list[Event] = []
     by_uid = {each.metadata.uid: each for each in jobs}
     for each in cron.status.get("active") or ():
@@ -98,11 +100,12 @@ def _active(cron: Workload, jobs: Sequence[Workload]) -> tuple[list[JsonObject],
             events.append(("Normal", "SawCompletedJob", text))
         else:
             found.append(each)
+            running.append(job)
     for job in by_uid.values():
         if not finished_condition(job):
             text = f"Saw a job that the controller did not create or forgot: {job.metadata.name}"
             events.append(("Warning", "UnexpectedJob", text))
-    return found, tuple(events)
+    return found, running, tuple(events)
 
 
 def _changed(cron: Workload, status: JsonObject) -> JsonObject | None:
@@ -223,15 +226,15 @@ def reference_to(job: JsonObject) -> JsonObject:
     return {"apiVersion": JOB.api_version, "kind": "Job", **{name: job["metadata"][name] for name in wanted}}
 
 
-def _beyond_limits(cron: Workload, jobs: Sequence[Workload]) -> tuple[str, ...]:
+def _beyond_limits(cron: Workload, jobs: Sequence[Workload]) -> tuple[Workload, ...]:
     limits = {
         "Complete": cron.spec.get("successfulJobsHistoryLimit", 3),
         "Failed": cron.spec.get("failedJobsHistoryLimit", 1),
     }
-    surplus: list[str] = []
+    surplus: list[Workload] = []
     for kind, limit in limits.items():
         ended = [each for each in jobs if finished_condition(each) == kind and not each.metadata.is_terminating]
         ended.sort(key=lambda each: (each.status.get("startTime") or "", each.metadata.name))
         if limit is not None and len(ended) > limit:
-            surplus += [each.metadata.name for each in ended[: len(ended) - limit]]
+            surplus += ended[: len(ended) - limit]
     return tuple(surplus)
