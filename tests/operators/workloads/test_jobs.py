@@ -95,6 +95,13 @@ def test_a_job_has_failed_when_its_last_pod_is_gone() -> None:
     assert last.events == (("DeadlineExceeded", "Job was active longer than specified deadline"),)
 
 
+def test_a_pod_whose_deletion_was_refused_counts_as_failed_once() -> None:
+    first = decide(job(activeDeadlineSeconds=60), [pod("a"), pod("b")], now=NOW)
+    again = decide(job(activeDeadlineSeconds=60), [pod("a"), pod("b")], tally=first.tally, now=NOW)
+    assert again.status is not None
+    assert ([each.metadata.name for each in again.delete], again.status["failed"]) == (["a", "b"], 2)
+
+
 def exited(name: str, code: int, index: int | None = None, failures: int = 0, **status: Any) -> Pod:
     state = {"terminated": {"exitCode": code}}
     annotations = {} if index is None else {INDEX: str(index), FAILURES: str(failures)}

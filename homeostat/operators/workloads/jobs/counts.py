@@ -104,8 +104,9 @@ class Counts:
         self.succeeded = count(self.done) if self.is_indexed else self.tally.succeeded
 
     def give_up(self) -> None:
-        """The Pods that still run when a Job fails count as failed."""
-        lost = [each for each in self.active if not self.is_indexed or index_of(each) is not None]
+        """The Pods that still run when a Job fails count as failed: once, also if their deletion has to be repeated."""
+        running = [each for each in self.active if each.metadata.uid not in self.tally.uids]
+        lost = [each for each in running if not self.is_indexed or index_of(each) is not None]
         uids = self.tally.uids | {each.metadata.uid for each in lost}
         self.failed += len(lost)
         self.tally = msgspec.structs.replace(self.tally, failed=self.failed, uids=uids)
