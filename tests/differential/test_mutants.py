@@ -12,11 +12,12 @@ from tests.differential.lifecycle import NAMESPACE
 from tests.differential.mutants import CHANGES, FAMILIES, mutated
 from tests.differential.reasons import is_allowed
 from tests.differential.statuses import STATUSES, life_of
-from tests.differential.step import Step, account
+from tests.differential.step import MERGE, Step, account
 
 pytestmark = pytest.mark.cluster
 _PREPARED = [Step("namespace", "POST", "/api/v1/namespaces", {"metadata": {"name": "diff"}}), account("diff")]
 _OTHERS = [Step("other", "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}), account(NAMESPACE)]
+_STARTED = {"startTime": "2024-01-01T00:00:00Z"}
 _NOT_COMPARED = (
     ".ports: missing",
     ".finalizers",
@@ -97,6 +98,24 @@ def test_a_status_is_judged_as_by_kubernetes(kind: str, servers: tuple[Conversat
     for server in servers:
         server.say(Step("end", "DELETE", f"{life.collection}/{own['metadata']['name']}?gracePeriodSeconds=0"))
     assert wrong == {}, "\n".join(f"{name}: {each}" for name, each in wrong.items())
+
+
+@pytest.mark.parametrize(("parallelism", "status"), [(3, 200), (2, 422)], ids=["elastic", "not elastic"])
+def test_successes_of_elastic_jobs_alone_may_fall(
+    parallelism: int, status: int, servers: tuple[Conversation, Conversation]
+) -> None:
+    job = life_of("Job").object(f"-{parallelism}")
+    spec = {**job["spec"], "completionMode": "Indexed", "completions": 3, "parallelism": parallelism}
+    many = life_of("Job").collection
+    one = f"{many}/{job['metadata']['name']}"
+    for server in servers:
+        assert server.say(Step("job", "POST", many, {**job, "spec": spec})).status == 201
+        told = [
+            server.say(Step("status", "PATCH", f"{one}/status", {"status": {**_STARTED, **each}}, MERGE)).status
+            for each in ({"succeeded": 3, "completedIndexes": "0-2"}, {"succeeded": 2, "completedIndexes": "0,1"})
+        ]
+        server.say(Step("end", "DELETE", f"{one}?gracePeriodSeconds=0"))
+        assert told == [200, status]
 
 
 def _of_status(mine: Any, theirs: Any) -> list[str]:

@@ -17,6 +17,7 @@ from homeostat.operators.workloads.jobs.counts import FAILURES, INDEX, Deleted
 from homeostat.operators.workloads.jobs.decide import Decision, decide
 from homeostat.operators.workloads.jobs.indexes import count, format_indexes, overlap, parse_indexes
 from homeostat.server.kinds.builtins.checks.schedule import check_schedule
+from homeostat.server.kinds.builtins.checks.status import check_status
 from tests.operators.workloads.objects import NOW, TEMPLATE, THEN, pod, workload
 
 
@@ -100,6 +101,21 @@ def test_a_pod_whose_deletion_was_refused_counts_as_failed_once() -> None:
     again = decide(job(activeDeadlineSeconds=60), [pod("a"), pod("b")], tally=first.tally, now=NOW)
     assert again.status is not None
     assert ([each.metadata.name for each in again.delete], again.status["failed"]) == (["a", "b"], 2)
+
+
+def test_an_elastic_job_that_shrinks_below_its_successes_completes() -> None:
+    """What it writes is what the server takes, although fewer Pods have succeeded than before."""
+    ran = {"startTime": THEN, "completedIndexes": "0-3", "succeeded": 4}
+    wanted = job(completionMode="Indexed", completions=3, parallelism=3, status=ran)
+    found = decide(wanted, [], now=NOW)
+    assert found.status is not None
+    assert (found.status["succeeded"], found.status["completedIndexes"]) == (3, "0-2")
+    assert reasons(found)["Complete"] == "CompletionsReached"
+    old = {"spec": wanted.spec, "status": ran}
+    assert check_status("batch", "Job", {**old, "status": found.status}, old) == []
+    fixed = {"spec": {**wanted.spec, "parallelism": 2}}
+    causes = check_status("batch", "Job", {**fixed, "status": found.status}, {**fixed, "status": ran})
+    assert [each.field for each in causes] == ["status.succeeded"]
 
 
 def exited(name: str, code: int, index: int | None = None, failures: int = 0, **status: Any) -> Pod:

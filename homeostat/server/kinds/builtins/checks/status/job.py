@@ -13,7 +13,9 @@ def _check_job(new: JsonObject, old: JsonObject) -> list[Cause]:
     causes = check_counts(status, "status", "active", "succeeded", "failed", "ready", "terminating")
     if integer(status, "ready") > integer(status, "active"):
         causes.append(invalid("status.ready", integer(status, "ready"), "cannot set more ready pods than active"))
-    for name in ("succeeded", "failed"):
+    # One that is elastic may have fewer completions than before.
+    is_elastic = text(spec, "completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
+    for name in ("failed",) if is_elastic else ("succeeded", "failed"):
         if integer(status, name) < integer(former, name):
             told = f"cannot decrease the number of {name} pods"
             causes.append(invalid(f"status.{name}", integer(status, name), told))
