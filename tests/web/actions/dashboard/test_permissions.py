@@ -9,6 +9,7 @@ from homeostat.client.base import Client
 from homeostat.client.in_process import InProcess
 from homeostat.objects.json import JsonObject
 from homeostat.operators import actions
+from homeostat.operators.dashboard.access import RULES as DASHBOARD_RULES
 from homeostat.plane import Plane
 from homeostat.server.access.user import User
 from homeostat.web.actions.access import RULES
@@ -35,7 +36,7 @@ async def test_its_pages_follow_changes(
 ) -> None:
     await site.declare("/resources", note("a"))
     await site.shows("/resources/1", "phase-ready")
-    await _grant(plane, "ClusterRole", "", [*actions.RULES, *RULES.cluster])
+    await _grant(plane, "ClusterRole", "", [*actions.RULES, *RULES.cluster, *DASHBOARD_RULES.cluster])
     await _grant(plane, "Role", "/namespaces/default", [*RULES.namespace, *RULES.leases])
     client = Client(InProcess(plane.app.handle, {"user": User(_ACCOUNT)}))
     async with (
@@ -47,4 +48,25 @@ async def test_its_pages_follow_changes(
         await site.declare("/resources", note("b"))
         for path, text in (("/runs", "2 runs ended"), ("/resources", "2 resources"), ("", "2 objects")):
             await own.shows(path, text)
+    assert [each.message for each in caplog.records if each.levelname != "INFO"] == []
+
+
+async def test_the_rest_api_alone_needs_no_permissions_of_the_dashboard(
+    plane: Plane, site: Site, shelf: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await site.declare("/resources", note("a"))
+    await _grant(plane, "ClusterRole", "", [*actions.RULES, *RULES.cluster])
+    await _grant(plane, "Role", "/namespaces/default", [*RULES.namespace, *RULES.leases])
+    client = Client(InProcess(plane.app.handle, {"user": User(_ACCOUNT)}))
+    async with (
+        serve_rest(
+            client, plane.private, namespace="default", environment={}, is_open=True, has_dashboard=False
+        ) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        url = f"http://127.0.0.1:{server.port}"
+        async with session.get(f"{url}/api/v1/resources") as answer:
+            assert [each["name"] for each in await answer.json()] == ["a"]
+        async with session.get(f"{url}/dashboard") as answer:
+            assert answer.status == 404
     assert [each.message for each in caplog.records if each.levelname != "INFO"] == []
