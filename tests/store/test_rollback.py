@@ -166,6 +166,28 @@ async def test_a_replica_that_had_not_seen_what_was_lost_cannot_follow_over_the_
             await behind.sync()
 
 
+@pytest.mark.parametrize("rewritten", [0, 1, 3], ids=["nothing-since", "one-commit-since", "more"])
+async def test_a_replica_that_has_shown_the_revision_of_the_fence_is_lost_too(
+    factory: PostgresFactory, tables: Any, rewritten: int
+) -> None:
+    """The first to notice did not know the last commit, so its fence is the revision that the other has shown."""
+    async with replicas(factory, 2) as (store, ahead):
+        await written(ahead, 4)
+        await store.sync()
+        await written(ahead, 1)
+        await set_back(tables, 3)
+        await follow_until_lost(store)
+        again = await factory.open()
+        assert again.revision == ahead.revision == 5
+        for step in range(rewritten):
+            await put(again, pod("theirs"), str(step))
+        await follow_until_lost(ahead)
+
+        assert ahead.get(pod("theirs")) is None
+        assert await tables.fetchval("SELECT compacted FROM mark") == 6 + rewritten
+        await again.close()
+
+
 async def test_a_rolled_back_database_can_be_backed_up(factory: PostgresFactory, tables: Any, tmp_path: Path) -> None:
     async with replicas(factory, 1) as (store,):
         await written(store, 1200)
@@ -190,15 +212,17 @@ async def test_compaction_by_a_replica_that_is_ahead_leaves_the_log_writable(
         await again.close()
 
 
+@pytest.mark.parametrize("seen", [2, 3])
 async def test_a_batch_that_was_compacted_away_is_no_sign_of_another_history(
-    factory: PostgresFactory, tables: Any
+    factory: PostgresFactory, tables: Any, seen: int
 ) -> None:
     async with replicas(factory, 2) as (one, two):
-        await written(one, 3)
+        await written(one, seen)
         await two.sync()
+        await written(one, 3 - seen)
         await put(one, pod("b"), "1")
         await one.compact(3)
-        assert await tables.fetchval("SELECT count(*) FROM batch WHERE first <= 3") == 0
+        assert await tables.fetchval("SELECT count(*) FROM batch WHERE first < 3") == 0
 
         assert await two.sync() == 4
         assert (await put(two, pod("c"), "1")).revision == 5

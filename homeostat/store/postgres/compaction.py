@@ -90,8 +90,9 @@ async def _sweep(connection: Connection) -> bool:
         await connection.execute(
             "DELETE FROM log WHERE revision > $1 AND revision <= $2 AND operation = 3", above, upto
         )
-        # The last batch holds the newest revision.
-        await connection.execute("DELETE FROM batch WHERE last <= $1 AND first < (SELECT max(first) FROM batch)", upto)
+        # The last batch holds the newest revision. The one that ends at the mark shows a replica that has seen no more
+        # that the history is the same.
+        await connection.execute("DELETE FROM batch WHERE last < $1 AND first < (SELECT max(first) FROM batch)", upto)
         await connection.execute("UPDATE sweep SET swept = $1", upto)
     return bool(upto < compacted)
 

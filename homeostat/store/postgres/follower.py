@@ -13,7 +13,7 @@ import asyncio
 from homeostat.store.base import Event, Key, LostError, Record
 from homeostat.store.log import canonical
 from homeostat.store.postgres.database import Connection, Row
-from homeostat.store.postgres.statements import BatchWriter, LogTail, Place, Planned
+from homeostat.store.postgres.statements import BEGINNING, BatchWriter, LogTail, Place, Planned
 from homeostat.store.replica import Replica
 from homeostat.store.rows import TYPES
 from homeostat.store.seal import Seal
@@ -79,8 +79,7 @@ class Follower:
         replica.oldest = max(replica.oldest, tail.compacted)
 
     def _check_history(self, tail: LogTail, after: int, place: Place) -> None:
-        # Compaction deletes the rows of old batches.
-        is_there = place.first <= tail.compacted if tail.has_place is None else tail.has_place
+        is_there = _was_compacted(place, tail, after) if tail.has_place is None else tail.has_place
         if tail.newest < after or not is_there:
             self.is_rolled_back = True
             raise self._lose(
@@ -117,3 +116,10 @@ class Follower:
     def _lose(self, reason: str) -> LostError:
         self.lost = LostError(f"{reason}; restart this replica")
         return self.lost
+
+
+def _was_compacted(place: Place, tail: LogTail, after: int) -> bool:
+    """Whether compaction explains that the batch of the place is gone. It keeps the batch that ends at the mark, so it
+    deletes nothing that a replica at the mark has seen: there, another replica has set the mark as a fence.
+    """
+    return place == BEGINNING or (place.first <= tail.compacted and after < tail.compacted)
