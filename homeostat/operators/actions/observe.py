@@ -60,7 +60,7 @@ class Observer:
                 return ready if isinstance(ready, Fault) else None
             case "follow":
                 assert run is not None
-                return await self._follow(obj, status, run)
+                return await self._state_of_run(obj, status, run)
             case _:
                 return None
 
@@ -70,13 +70,14 @@ class Observer:
             return ready
         return await called(ready.job.secrets, ready.plugin.name, ready.plugin.plan(ready.job), (Plan,))
 
-    async def _follow(self, obj: Resource, status: ResourceStatus, run: Run) -> Seen:
+    async def _state_of_run(self, obj: Resource, status: ResourceStatus, run: Run) -> Seen:
         if run.ticket in self._dependencies.fresh and run.handle is None:
             return Fresh()
         ready = self._assignments.of_run(obj, status, run)
         if isinstance(ready, Fault):
             return ready
         if not isinstance(ready.plugin, Remote):
+            # It ran in a process that has ended, and may have had effects.
             return Lost(is_restartable=False)
         return await called(
             ready.job.secrets, ready.plugin.name, ready.plugin.follow(ready.job), (Underway, Outcome, Lost)

@@ -2,8 +2,9 @@
 
 The engine has masked the secrets that metadata declare. A status is read by more people than a plan, so more is hidden:
 everything below a name that looks like that of a secret or a header with credentials, the value beside such a name
-(`{name: Authorization, value: ...}`), and parts of texts that look like a credential: user info in URLs, `Bearer ...`,
-PEM, JSON Web Tokens. A secret that has neither such a name nor such a form is shown, unless metadata declare it.
+(`{name: Authorization, value: ...}`), and parts of texts that look like a credential
+(`external/secrets/credential_patterns.py`). A secret that has neither such a name nor such a form is shown, unless
+metadata declare it.
 """
 
 from __future__ import annotations
