@@ -85,6 +85,7 @@ LONG = (
     "docs/test_words.py",
     "replicas/test_outage.py",
     "cluster/test_housekeeping.py",
+    "web/dashboard/test_demo.py",
     "cli/demo/test_demo.py",
     "external/git/test_cache.py",
     "kubectl/test_custom.py",

@@ -17,11 +17,11 @@ import pytest
 
 from homeostat.cli.demo.demo import is_free
 from homeostat.operators.sync.api.policy import REQUESTED
+from tests.cli.demo.starting import WITHIN_S, running_demo
 from tests.cli.running import HOMEOSTAT, Cli
 from tests.docs.documents import ROOT
 from tests.processes import FRESH
 
-_WITHIN_S = 60.0
 _commands = re.compile(r"^homeostat (?!demo).*$", re.MULTILINE)
 
 
@@ -44,7 +44,7 @@ class Demo:
         )
 
     def eventually(self, kind: str, name: str, holds: Callable[[Any], object]) -> None:
-        deadline = time.monotonic() + _WITHIN_S
+        deadline = time.monotonic() + WITHIN_S
         while not holds(status := self.status(kind, name)):
             assert time.monotonic() < deadline, f"{kind} {name}: {status}"
             time.sleep(0.2)
@@ -53,21 +53,8 @@ class Demo:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     folder = tmp_path_factory.mktemp("demo")
-    with (folder / "log").open("wb") as log:
-        command = [HOMEOSTAT, "demo", "--faces-port", "0"]
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            deadline = time.monotonic() + _WITHIN_S
-            while "five things are wrong" not in (folder / "log").read_text("utf-8"):
-                assert process.poll() is None, (folder / "log").read_text("utf-8")
-                assert time.monotonic() < deadline, (folder / "log").read_text("utf-8")
-                time.sleep(0.1)
-            yield Demo(folder)
-        finally:
-            process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
-    assert not (folder / "homeostat-demo").exists()
-    assert (folder / "log").read_text("utf-8").endswith(f"Stopped the demo; removed {folder / 'homeostat-demo'}\n")
+    with running_demo(folder):
+        yield Demo(folder)
 
 
 def test_five_faults_show_and_the_commands_of_the_page_fix_them(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +102,7 @@ def test_top_shows_what_simulated_pods_use(demo: Demo) -> None:
     pod = json.loads(demo.run("get", "pods", "-n", "shop", "-l", "app=orders", "-o", "json"))["items"][0]
     name = pod["metadata"]["name"]
     demo.run("annotate", "pod", name, "-n", "shop", "simulation.homeostat.dev/use=cpu=80m,memory=64Mi")
-    deadline = time.monotonic() + _WITHIN_S
+    deadline = time.monotonic() + WITHIN_S
     while not (shown := [line.split() for line in demo.run("top", "pods", "-n", "shop").splitlines()]):
         assert time.monotonic() < deadline
         time.sleep(0.2)
@@ -157,7 +144,7 @@ def test_ctrl_c_before_everything_runs_ends_the_demo_without_an_error(tmp_path: 
         process = subprocess.Popen(
             command, cwd=tmp_path, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
-    deadline = time.monotonic() + _WITHIN_S
+    deadline = time.monotonic() + WITHIN_S
     while "namespace/shop created" not in log.read_text("utf-8"):
         assert process.poll() is None, log.read_text("utf-8")
         assert time.monotonic() < deadline, log.read_text("utf-8")
@@ -182,7 +169,7 @@ def test_the_plane_of_a_killed_demo_ends(tmp_path: Path) -> None:
 
 
 def _wait(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _WITHIN_S
+    deadline = time.monotonic() + WITHIN_S
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
