@@ -85,10 +85,11 @@ def without_passwords(obj: JsonObject, passwords: PasswordFields) -> JsonObject:
     annotations = shown["metadata"].get("annotations") or {}
     if LAST_APPLIED in annotations:
         shown["metadata"] = {**shown["metadata"], "annotations": {**annotations, LAST_APPLIED: HIDDEN}}
-    run = (shown.get("status") or {}).get("run") or {}
-    if "declaration" in run:
+    status = shown.get("status")
+    run = status.get("run") if isinstance(status, dict) else None
+    if isinstance(status, dict) and isinstance(run, dict) and "declaration" in run:
         # The run of another system keeps the whole spec of a resource, as JSON.
-        shown["status"] = {**shown["status"], "run": {**run, "declaration": HIDDEN}}
+        shown["status"] = {**status, "run": {**run, "declaration": HIDDEN}}
     return shown
 
 

@@ -62,3 +62,12 @@ def test_the_copies_of_a_marked_password_in_a_resource_are_hidden() -> None:
     found = shown_object(CONFIG_MAP, obj, marked)
     assert "sesame" not in str(found)
     assert found["status"]["run"]["ticket"] == "t"
+
+
+@pytest.mark.parametrize(
+    "status", [{"run": "a declaration"}, {"run": ["declaration"]}, {"run": 4}, ["run"], "run", None]
+)
+def test_a_kind_with_marked_passwords_may_have_a_status_of_its_own_form(status: Json) -> None:
+    marked = PasswordFields(properties={"spec": PasswordFields(is_password=True)})
+    obj: JsonObject = {"metadata": {"name": "a"}, "spec": "sesame", "status": status}
+    assert shown_object(CONFIG_MAP, obj, marked)["status"] == status
