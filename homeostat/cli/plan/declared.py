@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from homeostat.cli.objects.apply import MANAGER
+from homeostat.cli.resource.credentials import shown_value
 from homeostat.objects.apply.apply import apply
 from homeostat.objects.errors import BadRequestError, InvalidError
 from homeostat.objects.json import Json, JsonObject
@@ -64,7 +65,9 @@ def as_stored(
 def changes_between(
     before: JsonObject | None, after: JsonObject, manifest: JsonObject, passwords: PasswordFields = NO_PASSWORDS
 ) -> list[FieldChange]:
-    """Compares the declared parts: the spec and the action. Passwords of the spec are not shown."""
+    """Compares the declared parts: the spec and the action. Passwords of the spec and credentials of the action are not
+    shown.
+    """
     old = {word: (before or {}).get(word) or {} for word in _DECLARED}
     new = {word: after.get(word) or {} for word in _DECLARED}
     return list(_changes(old, new, manifest, "", PasswordFields(properties={"spec": passwords})))
@@ -83,8 +86,11 @@ def _changes(
         if isinstance(new, dict) and (isinstance(old, dict) or (old is msgspec.UNSET and new)):
             yield from _changes(old if isinstance(old, dict) else {}, new, members.get(name), where, hiding)
         elif old != new:
-            yield FieldChange(where, _shown(old, hiding), _shown(new, hiding), is_default)
+            yield FieldChange(where, _shown(where, old, hiding), _shown(where, new, hiding), is_default)
 
 
-def _shown(value: Json | msgspec.UnsetType, passwords: PasswordFields) -> Json | msgspec.UnsetType:
-    return value if value is msgspec.UNSET else passwords.hidden(value)
+def _shown(path: str, value: Json | msgspec.UnsetType, passwords: PasswordFields) -> Json | msgspec.UnsetType:
+    if value is msgspec.UNSET:
+        return value
+    is_of_action = path.startswith("action.")
+    return shown_value(path.rpartition(".")[2], value) if is_of_action else passwords.hidden(value)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.plan.declared import FieldChange
 from homeostat.cli.plan.report import Planned
+from homeostat.cli.resource.credentials import shown_value
 from homeostat.cli.type.stored import FoundType
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceType, ResourceTypeSpec
@@ -72,7 +73,11 @@ def planned_type(manifest: JsonObject, there: Iterable[FoundType], live: Sequenc
 
 
 def _field(each: Difference) -> FieldChange:
-    return FieldChange(f"spec.{each.path}", msgspec.UNSET if each.found is None else each.found, each.declared)
+    found, declared = each.found, each.declared
+    if each.path.startswith("action."):
+        name = each.path.rpartition(".")[2]
+        found, declared = shown_value(name, found), shown_value(name, declared)
+    return FieldChange(f"spec.{each.path}", msgspec.UNSET if found is None else found, declared)
 
 
 def _key(each: ResourceType) -> tuple[str, str]:

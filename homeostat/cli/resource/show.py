@@ -14,6 +14,7 @@ from homeostat.cli.console.output import is_table, output_option, print_object, 
 from homeostat.cli.console.table import Table
 from homeostat.cli.objects.kinds import with_type_meta
 from homeostat.cli.resource.complete import complete_resources
+from homeostat.cli.resource.credentials import shown_value
 from homeostat.cli.resource.kinds import named_resources
 from homeostat.cli.resource.state import changes_text, next_run, run_url, status_of
 from homeostat.client.passwords import without_passwords
@@ -54,7 +55,7 @@ def _print(obj: JsonObject, now: float) -> None:
     status = status_of(obj)
     _print_facts(_facts(obj, status, now))
     _print_section("Spec", obj.get("spec"))
-    _print_section("Action", obj.get("action"))
+    _print_section("Action", shown_value("action", obj.get("action")))
     if status.run is not None:
         click.echo("Run:")
         _print_facts(_run_facts(status.run, now), indent=2)

@@ -14,6 +14,8 @@ import pytest
 
 from homeostat.cli.plan.declared import FieldChange, as_stored, changes_between, schema_of_type
 from homeostat.cli.plan.plugins import ask, read_only
+from homeostat.cli.plan.types import declared_type, planned_type
+from homeostat.cli.type.stored import FoundType
 from homeostat.client.base import Client
 from homeostat.objects.decision import Wait
 from homeostat.objects.errors import ApiError
@@ -291,6 +293,30 @@ def test_fields_change_as_a_server_would_change_them(first: Any, second: Any, ex
     before = as_stored(None, {**crate("one"), "spec": first}, SCHEMA, now=now)
     manifest = {**crate("one"), "spec": second}
     assert changes_between(before, as_stored(before, manifest, SCHEMA, now=now), manifest) == expected
+
+
+def test_a_plan_shows_references_to_secrets_and_no_credentials_of_an_action() -> None:
+    now = "2026-01-01T00:00:00Z"
+    config = {"url": "https://x.example", "headers": {"Authorization": "Bearer hunter2"}, "github_token": "hunter2"}
+    reference = {**config, "github_token": {"store": "env", "key": "TOKEN"}}
+    first = {**crate("one"), "action": {"plugin": "http", "config": config}}
+    second = {**first, "action": {"plugin": "http", "config": reference}}
+    created = as_stored(None, first, SCHEMA, now=now)
+    updated = changes_between(created, as_stored(created, second, SCHEMA, now=now), second)
+    shown = [*changes_between(None, created, first), *updated]
+    assert "hunter2" not in str(shown)
+    assert FieldChange("action.config.url", after="https://x.example") in shown
+    assert FieldChange("action.config.github_token", after="(hidden)") in shown
+    assert updated == [FieldChange("action.config.github_token", "(hidden)", {"store": "env", "key": "TOKEN"})]
+
+
+def test_a_plan_shows_no_credentials_of_a_type() -> None:
+    metadata = {"apiVersion": "homeostat.dev/v1alpha1", "kind": "ResourceType", "metadata": {"name": "crate"}}
+    config = {"url": "https://x.example", "token": "hunter2"}
+    there = {**metadata, "spec": {"name": "Crate", "schema": {}, "action": {"plugin": "http", "config": config}}}
+    wanted = {"name": "Crate", "schema": {}, "action": {"plugin": "http", "config": {**config, "token": "hunter3"}}}
+    planned = planned_type({**metadata, "spec": wanted}, [FoundType(there, declared_type(there))], [])
+    assert planned.fields == (FieldChange("spec.action.config.token", "(hidden)", "(hidden)"),)
 
 
 def test_a_field_of_another_manager_is_a_conflict_unless_it_is_taken_over() -> None:

@@ -32,6 +32,17 @@ def test_resources_of_other_namespaces_are_applied_and_listed(typed: Cli, shelf:
     assert typed.here("resource", "delete", "crate/far", "-n", "depot", "--wait").code == 0
 
 
+def test_a_description_shows_no_credential_of_an_action(typed: Cli, shelf: Shelf) -> None:
+    action = {"plugin": "github_actions", "config": {"owner": "me", "repo": "x", "github_token": "hunter2"}}
+    text = text_of({**crate("held"), "action": action})
+    planned = typed.here("plan", "-f", "-", stdin=text)
+    assert typed.here("resource", "apply", "-f", "-", stdin=text).code == 0
+    shown = typed.here("resource", "show", "crate/held")
+    for each in (planned.out, shown.out):
+        assert ("github_token: " in each, "(hidden)" in each, "hunter2" in each) == (True, True, False)
+    assert typed.here("resource", "delete", "crate/held", "--wait").code == 0
+
+
 def test_a_list_without_permission_is_an_error(typed: Cli, plane: Up, shelf: Shelf, tmp_path: Path) -> None:
     path = tmp_path / "guest.kubeconfig"
     path.write_text(typed("token", "create", "guest", "-o", "kubeconfig", "--data", plane.data).out)
