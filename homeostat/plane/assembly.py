@@ -79,10 +79,6 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
     accounts = _accounts(pki, store, tracking)
     authenticator = Authenticator(tokens=Tokens(settings.data / "tokens.json"), accounts=accounts, clock=time.time)
 
-    def issue_token(call: Call, obj: JsonObject) -> JsonObject:
-        restrict_token(call, obj)
-        return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
-
     webhooks = WebhookClient()
     admission, conversions = AdmissionChain(authorizer, registry, webhooks), Conversions(webhooks, store, new_uid)
     backend = Backend(
@@ -96,7 +92,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
         require=authorizer.require_soon,
         authorize=authorizer.authorize,
-        issue_token=issue_token,
+        issue_token=_issuing(accounts),
         certify=_certifying(pki),
         allocator=Allocator(store, AddressRange(settings.service_cidr)),
     )
@@ -105,7 +101,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         metrics,
         version=version_info(__version__),
         hosted=lambda: _hosted(settings, supervisors, is_paused=store.is_restored),
-        health=Health(partial(_problem, store), lambda resource, name: store.get(Key(resource, "", name)) is not None),
+        health=_health(store),
         jwks=accounts.jwks,
         issuer=accounts.issuer,
     )
@@ -139,6 +135,18 @@ def _problem(store: PlaneStore) -> str:
 def _accounts(pki: Pki, store: PlaneStore, tracking: TokenTracking) -> AccountTokens:
     read = pki.account_key.read_bytes
     return AccountTokens(read, uid_of=_uids(store), read=_objects(store), new_id=new_uid, note_use=tracking.note)
+
+
+def _health(store: PlaneStore) -> Health:
+    return Health(partial(_problem, store), lambda resource, name: store.get(Key(resource, "", name)) is not None)
+
+
+def _issuing(accounts: AccountTokens) -> Callable[[Call, JsonObject], JsonObject]:
+    def issue_token(call: Call, obj: JsonObject) -> JsonObject:
+        restrict_token(call, obj)
+        return answer_token_request(accounts, obj, namespace=call.namespace, name=call.name, now=time.time())
+
+    return issue_token
 
 
 def _certifying(pki: Pki) -> Callable[[Call, JsonObject], Awaitable[JsonObject]]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from homeostat.cli.console.failure import Failure
+from homeostat.objects.json import JsonObject
 from homeostat.objects.names import name_rule
 
 if TYPE_CHECKING:
     from homeostat.runtime.description import Description
+    from homeostat.runtime.setup import OperatorModule
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,6 +58,17 @@ def described_operators(text: str) -> dict[str, Description]:
     if len(found) < len(names):
         raise click.UsageError(f"two of the operators {', '.join(names)} have the same name; rename one")
     return found
+
+
+def declared_rules(name: str, module: OperatorModule) -> list[JsonObject]:
+    """The permissions that an operator declares; `Failure` if there are none, or invalid ones."""
+    from homeostat.operators.access import rules_of
+    from homeostat.operators.catalog import UnknownOperatorError
+
+    try:
+        return rules_of(name, module)
+    except UnknownOperatorError as error:
+        raise Failure(str(error)) from error
 
 
 def check_environments(operators: Iterable[Description], environment: Mapping[str, str]) -> None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import documents_option, print_objects
-from homeostat.cli.operators.choice import check_name, described_operators, operators_option
+from homeostat.cli.operators.choice import check_name, declared_rules, described_operators, operators_option
 from homeostat.cli.operators.deploy.access import (
     access_documents,
     face_documents,
@@ -89,9 +88,6 @@ def command(
       homeostat rbac --operators actions --faces default     # for homeostat run --faces-port
       homeostat rbac --operators ./greeter.py -o json
     """
-    from homeostat.operators.access import rules_of
-    from homeostat.operators.catalog import UnknownOperatorError
-
     for place in (namespace, within, served):
         check_name("Namespace", place)
     check_name("ServiceAccount", account)
@@ -101,12 +97,8 @@ def command(
         )
     described = described_operators(operators)
     chosen = {name: each.load() for name, each in described.items()}
-    try:
-        rules = {name: rules_of(name, module) for name, module in chosen.items()}
-    except UnknownOperatorError as error:
-        raise Failure(str(error)) from error
     documents = access_documents(
-        rules,
+        {name: declared_rules(name, module) for name, module in chosen.items()},
         namespace=namespace,
         account=account,
         has_election=has_election,

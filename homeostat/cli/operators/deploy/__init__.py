@@ -5,16 +5,28 @@ It works from what operator modules declare (KINDS, RULES, FACES, WEBHOOK, PANEL
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from homeostat.cli.console.failure import Failure
 from homeostat.cli.console.output import documents_option, print_objects
-from homeostat.cli.operators.choice import check_name, described_operators, named_operators, operators_option
+from homeostat.cli.operators.choice import (
+    check_name,
+    declared_rules,
+    described_operators,
+    named_operators,
+    operators_option,
+)
 from homeostat.cli.operators.deploy.manifests import Chosen, deployment_documents, faces_of, webhooks_of
 from homeostat.cli.operators.deploy.site import IMAGE, Site
-from homeostat.cli.operators.deploy.tls import read_faces_tls, read_tls, service_name
+from homeostat.cli.operators.deploy.tls import TlsFiles, read_faces_tls, read_tls, service_name
+
+if TYPE_CHECKING:
+    from homeostat.runtime.deployment import Webhook
+    from homeostat.runtime.faces.face import Face
 
 _USUAL = Site()
 _MOST_BYTES = 1 << 20
@@ -103,45 +115,45 @@ def command(
         has_dashboard=not leaves_out_dashboard,
     )
     print_objects(documents, output)
-    for name, webhook in webhooks.items() if files is None else ():
-        click.echo(
-            f"left out the admission webhook {name}: a certificate is required; to add it: homeostat "
-            f"{webhook.certificate} --service-name {name} --namespace {namespace} --output-dir tls, "
-            "then homeostat deploy with --tls tls",
-            err=True,
+    declared = faces_of(chosen, has_dashboard=not leaves_out_dashboard)
+    left_out = [] if files is not None else list(_webhooks_left_out(webhooks, namespace))
+    for text in (*left_out, *_faces_left_out(declared, faces, faces_tls, own_name)):
+        click.echo(f"left out {text}", err=True)
+
+
+def _webhooks_left_out(webhooks: Mapping[str, Webhook], namespace: str) -> Iterator[str]:
+    for name, webhook in webhooks.items():
+        yield (
+            f"the admission webhook {name}: a certificate is required; to add it: homeostat {webhook.certificate} "
+            f"--service-name {name} --namespace {namespace} --output-dir tls, then homeostat deploy with --tls tls"
         )
-    if faces is not None and not faces.authority and (asked := [e.title for e in faces_of(chosen) if e.admission]):
-        click.echo(
-            f"left out the configuration of {', '.join(asked)}: the API server asks for {own_name}; to add it: put a "
-            f"certificate for that name and its ca.crt into {faces_tls}",
-            err=True,
+
+
+def _faces_left_out(faces: Sequence[Face], tls: TlsFiles | None, directory: Path | None, name: str) -> Iterator[str]:
+    """`name` is that of the Service of the faces."""
+    if tls is None and faces:
+        titles = ", ".join(each.title for each in faces)
+        yield f"{titles}: a certificate is required; to add them: --faces-tls DIR"
+    asked = ", ".join(each.title for each in faces if each.admission)
+    if tls is not None and not tls.authority and asked:
+        yield (
+            f"the configuration of {asked}: the API server asks for {name}; to add it: put a certificate for that name "
+            f"and its ca.crt into {directory}"
         )
-    if faces is None:
-        titles = [each.title for each in faces_of(chosen, has_dashboard=not leaves_out_dashboard)]
-        if titles:
-            text = f"left out {', '.join(titles)}: a certificate is required; to add them: --faces-tls DIR"
-            click.echo(text, err=True)
 
 
 def chosen_operators(operators: str) -> dict[str, Chosen]:
     """By short name, with all that is printed of them; `operators` is the value of `--operators`."""
-    from homeostat.operators.access import rules_of
-    from homeostat.operators.catalog import UnknownOperatorError
-
     found: dict[str, Chosen] = {}
     described = described_operators(operators)
     for named, (name, each) in zip(named_operators(operators), described.items(), strict=True):
         module = each.load()
-        try:
-            rules = rules_of(name, module)
-        except UnknownOperatorError as error:
-            raise Failure(str(error)) from error
         found[name] = Chosen(
             named=named,
             module=module,
             faces=each.faces,
             definitions=each.definitions(),
-            rules=rules,
+            rules=declared_rules(name, module),
             user_rules=each.user_rules,
             reserved=each.reserved,
             source=_source(named),
