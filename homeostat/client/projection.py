@@ -106,7 +106,7 @@ class Projection(Generic[T]):
             try:
                 page = self._page.decode(answer)
             except msgspec.DecodeError as error:
-                raise self._unfit(error) from error
+                raise self._unreadable(error) from error
             yield page
             token = page.metadata.token
             if not token:
@@ -204,7 +204,7 @@ class Projection(Generic[T]):
         try:
             return self._one.decode(data)
         except msgspec.DecodeError as error:
-            raise self._unfit(error) from error
+            raise self._unreadable(error) from error
 
     def _event(self, line: bytes) -> Changed[T] | Bookmark:
         try:
@@ -226,7 +226,7 @@ class Projection(Generic[T]):
             raise error_of(decode_stored(bytes(event.object)))
         return Changed(event.type, self._decode(event.object))
 
-    def _unfit(self, error: msgspec.DecodeError) -> ProjectionError:
+    def _unreadable(self, error: msgspec.DecodeError) -> ProjectionError:
         return ProjectionError(f"a {self.kind.title} does not match {self._shape.__name__}: {error}")
 
 

@@ -27,7 +27,7 @@ MOST_EVENTS: Final = 10_000
 MOST_BYTES: Final = 64 << 20
 """Of the objects of the changes that wait for the readers of one scope."""
 _AT_ONCE: Final = 64
-"""Deliveries until the time of the slice is looked at."""
+"""Deliveries between two readings of the clock."""
 
 _Scope = tuple[str, str, str]
 

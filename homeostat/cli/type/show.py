@@ -47,7 +47,7 @@ async def command(connection: Connection, word: str, output: str) -> None:
     if config := found.type.spec.action.config:
         click.echo("Config:")
         click.echo(textwrap.indent(yaml.dump(config).decode(), "  "), nl=False)
-    if incompatible := found.type.read_status(ResourceTypeStatus).misfits:
+    if incompatible := found.type.read_status(ResourceTypeStatus).incompatible_resources:
         click.echo("Incompatible:")
         for each in incompatible:
             click.echo(f"  {one_line(each)}")

@@ -158,7 +158,7 @@ class ResourceTypeSpec(msgspec.Struct, frozen=True, rename="camel", kw_only=True
 
 class ResourceTypeStatus(Status, frozen=True, omit_defaults=True):
     plural: str = ""
-    misfits: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
+    incompatible_resources: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
     """Live resources that do not match the schema, with the reason."""
 
 

@@ -30,7 +30,7 @@ class StorageProtection:
     def __init__(self, client: Client, feed: Feed, *, after_s: float = _AFTER_S) -> None:
         self._client, self._after_s = client, after_s
         self._held: set[_Name] = set()
-        """Deleted ones that are in use, or were when they were last looked at."""
+        """Deleted ones that are in use, or were at the last check."""
         self._queue: WorkQueue[_Name] = WorkQueue(backoff=BACKOFF)
         self._workers = Workers(self._queue, self._release, name="storage protection")
         feed.subscribe(self._observe, _CLAIM_KEY, _VOLUME_KEY, POD_KEY)

@@ -83,7 +83,7 @@ _WATCH: tuple[_Figure[Informer[Any]], ...] = (
         lambda informer: informer.comparison.differences,
     ),
     _Figure(
-        "homeostat_watch_unfit_total",
+        "homeostat_watch_unreadable_total",
         "Objects left out because they do not match their projection",
         lambda informer: informer.watcher.unreadable,
     ),

@@ -40,7 +40,9 @@ PANELS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel("Watch restarts", rate("homeostat_watch_restarts_total", "path"), "{{path}}", "ops"),
         Panel("Watches by state", "sum by (state) (homeostat_watch_state{$target})", "{{state}}"),
         Panel(
-            "Objects that do not match their types", "sum by (path) (homeostat_watch_unfit_total{$target})", "{{path}}"
+            "Objects that do not match their types",
+            "sum by (path) (homeostat_watch_unreadable_total{$target})",
+            "{{path}}",
         ),
         Panel("Events written", rate("homeostat_events_written_total", "job"), "{{job}}", "ops"),
         Panel(
@@ -135,7 +137,7 @@ ALERTS: Final = (
     ),
     Alert(
         name="HomeostatObjectsUnreadable",
-        expression=grown("homeostat_watch_unfit_total", PROCESS, "path", over="15m") + " > 0",
+        expression=grown("homeostat_watch_unreadable_total", PROCESS, "path", over="15m") + " > 0",
         summary="Objects of {{ $labels.path }} do not match the types of the operator, which ignores them",
         advice="The log of the process names them; apply the definitions of this version: homeostat crds",
         lasting="0m",

@@ -52,7 +52,7 @@ async def create(face: Face, caller: Caller, wanted: Declaration) -> Found:
     except AlreadyExistsError as error:
         raise _is_there(wanted) from error
     except InvalidError as error:
-        raise _misfit(error) from error
+        raise _refused(error) from error
     return await _seen(face, found_in(resource_type, whole))
 
 
@@ -78,7 +78,7 @@ async def update(face: Face, request: Request, caller: Caller, found: Found, wan
     try:
         return await rewrite(face, request, caller, found, change)
     except InvalidError as error:
-        raise _misfit(error) from error
+        raise _refused(error) from error
 
 
 async def apply(face: Face, request: Request, caller: Caller, found: Found, wanted: Declaration) -> Found:
@@ -258,7 +258,7 @@ def _is_there(wanted: Declaration) -> RefusalError:
     return RefusalError(409, f'Resource "{wanted.name}" of type {wanted.resource_type_name} already exists')
 
 
-def _misfit(error: InvalidError) -> RefusalError:
+def _refused(error: InvalidError) -> RefusalError:
     """Maps errors that only the server finds: rules between fields, and schemas of other versions."""
     if error.causes and all(each.field.startswith("spec") or not each.field for each in error.causes):
         return RefusalError(400, f"{spec_check.FAILED}: {spec_check.described(error.causes)}")

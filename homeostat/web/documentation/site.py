@@ -18,7 +18,7 @@ from homeostat.web.documentation.operations import interface_content
 from homeostat.web.documentation.overview import overview_content
 
 INDEX: Final = "index.html"
-_unfit = re.compile(r"[^a-z0-9]+").sub
+_other_characters = re.compile(r"[^a-z0-9]+").sub
 
 
 def render_site(bundle: Bundle, graph: Graph, today: date, *, target: str = "") -> dict[str, bytes]:
@@ -78,7 +78,7 @@ def _file_names(names: list[str]) -> dict[str, str]:
     """A name of an interface may hold anything; its file name is plain and unique."""
     found: dict[str, str] = {}
     for place, name in enumerate(names):
-        plain = _unfit("-", name.lower()).strip("-") or "interface"
+        plain = _other_characters("-", name.lower()).strip("-") or "interface"
         path = f"interface-{plain}.html"
         found[name] = path if path not in found.values() else f"interface-{plain}-{place}.html"
     return found

@@ -161,8 +161,8 @@ RUNTIME = {
         {f'homeostat_watch_missed_total{{{P},path="/api/v1/pods"}}': "3x150"},
     ),
     "HomeostatObjectsUnreadable": Case(
-        {f'homeostat_watch_unfit_total{{{P},path="/api/v1/pods"}}': "0x115 1x35"},
-        {f'homeostat_watch_unfit_total{{{P},path="/api/v1/pods"}}': "1x150"},
+        {f'homeostat_watch_unreadable_total{{{P},path="/api/v1/pods"}}': "0x115 1x35"},
+        {f'homeostat_watch_unreadable_total{{{P},path="/api/v1/pods"}}': "1x150"},
     ),
     "HomeostatEventsLost": Case(
         {f"homeostat_events_dropped_total{{{P}}}": "0x150", f"homeostat_events_failed_total{{{P}}}": "0+1x150"},

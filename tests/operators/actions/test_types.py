@@ -85,7 +85,7 @@ async def test_a_schema_that_live_resources_do_not_match_is_not_applied(client: 
     path = RESOURCE_TYPE.kind.path("", "thing")
     await client.merge(path, {"spec": {"schema": narrower}})
     obj = await told(client, "False")
-    assert obj["status"]["misfits"][0].startswith("default/one: spec.size")
+    assert obj["status"]["incompatibleResources"][0].startswith("default/one: spec.size")
     await make(client, "two", size=2)
 
     await client.merge(path, {"spec": {"isForced": True}})

@@ -90,7 +90,7 @@ async def test_a_watch_shows_its_age_its_state_and_what_it_holds(plane: Plane) -
         "watch_restarts_total": 0,
         "watch_relists_total": 0,
         "watch_missed_total": 0,
-        "watch_unfit_total": 0,
+        "watch_unreadable_total": 0,
     }
     assert {name: found[f"homeostat_{name} {ALL}"] for name in expected} == expected
     assert found[f"homeostat_cache_objects {ALL}"] >= 1

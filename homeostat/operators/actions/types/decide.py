@@ -86,7 +86,7 @@ def decide_type(resource_type: ResourceType, world: TypeWorld) -> Decision[TypeA
         return _incompatible(world.incompatible)
     reason = _REDEFINING if _has_version(resource_type, world.found) else DEFINING
     progress = Condition(READY, "Unknown", reason, "Applying the definition")
-    return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "misfits": None})
+    return Decision((PutDefinition(wanted),), (progress,), status={"plural": plural, "incompatibleResources": None})
 
 
 def wanted_definition(
@@ -182,7 +182,7 @@ def _settled(plural: str, found: JsonObject) -> Decision[TypeAction]:
     stands = {(each.get("type"), each.get("status")): each for each in conditions}
     # A cluster also reports Established=False for a moment before the definition is established.
     refused = stands.get(("NamesAccepted", "False"))
-    status: JsonObject = {"plural": plural, "misfits": None}
+    status: JsonObject = {"plural": plural, "incompatibleResources": None}
     if refused is not None:
         ready = Condition(
             READY, "False", refused.get("reason") or "Refused", refused.get("message") or "Names not accepted"
@@ -202,7 +202,7 @@ def _incompatible(resources: Sequence[IncompatibleResource]) -> Decision[TypeAct
             Condition(READY, "False", "Incompatible", message),
             Condition(RECONCILING, "False", "Incompatible", message),
         ),
-        status={"misfits": names},
+        status={"incompatibleResources": names},
         requeue_after=_CHECK_AGAIN,
         notices=(Notice("Warning", "Incompatible", message),),
     )

@@ -57,12 +57,12 @@ def role_of(daemon: Workload, node: NodeFacts) -> Role:
     template = daemon.spec.get("template") or {}
     declared = msgspec.convert(template.get("spec") or {}, PodSpec)
     if declared.node_name not in ("", node.name) or not matches_node(declared, node.labels, node.name):
-        return "unfit"
+        return "unsuitable"
     spec = msgspec.convert(spec_on(template, node.name), PodSpec)
     if not obstacle(spec, {}, node, {}):
         return "wanted"
     lasting = tuple(each for each in node.taints if each.get("effect") == "NoExecute")
-    return "unfit" if obstacle(spec, {}, msgspec.structs.replace(node, taints=lasting), {}) else "kept"
+    return "unsuitable" if obstacle(spec, {}, msgspec.structs.replace(node, taints=lasting), {}) else "kept"
 
 
 def target_of(pod: Pod) -> str:
@@ -101,7 +101,7 @@ def _places(daemon: Workload, nodes: Iterable[NodeFacts], pods: Sequence[Pod]) -
             by_node.setdefault(target, []).append(pod)
     roles = {each.name: role_of(daemon, each) for each in nodes}
     names = by_node.keys() | {name for name, role in roles.items() if role == "wanted"}
-    return [Place(name, roles.get(name, "unfit"), tuple(by_node.get(name, ()))) for name in sorted(names)]
+    return [Place(name, roles.get(name, "unsuitable"), tuple(by_node.get(name, ()))) for name in sorted(names)]
 
 
 def _status(daemon: Workload, places: Sequence[Place], digest: str, now: datetime) -> tuple[JsonObject, float | None]:

@@ -18,7 +18,7 @@ from homeostat.operators.workloads.sizes import scaled
 
 HASH: Final = "controller-revision-hash"
 
-Role = Literal["wanted", "kept", "unfit"]
+Role = Literal["wanted", "kept", "unsuitable"]
 """Of a Node: a Pod belongs there; one that is there may stay; none may."""
 
 
@@ -80,7 +80,7 @@ def keep_one(daemon: Workload, places: Sequence[Place], digest: str, now: dateti
     delete: list[Pod] = []
     for place in places:
         running = [each for each in place.living if not each.is_finished]
-        if place.role == "unfit":
+        if place.role == "unsuitable":
             delete += place.living
             continue
         delete += [each for each in place.living if each.is_finished]

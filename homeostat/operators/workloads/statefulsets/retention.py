@@ -1,6 +1,6 @@
 """Who owns the claims of a StatefulSet's Pods, by its retention policy: claims go with their owner. Pure.
 
-A claim of a former set or Pod of the same name is left alone until it is collected.
+A claim of a former set or Pod of the same name stays as it is until it is collected.
 """
 
 from __future__ import annotations

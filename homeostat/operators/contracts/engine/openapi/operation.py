@@ -21,7 +21,7 @@ MAX_OPERATIONS: Final = 500
 """Of one document; further ones are not shown and not called."""
 JSON: Final = "application/json"
 _READING: Final = ("GET", "HEAD", "OPTIONS")
-_unfit = re.compile(r"[^A-Za-z0-9_.-]+").sub
+_other_characters = re.compile(r"[^A-Za-z0-9_.-]+").sub
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ def _operation(resolver: Resolver, path: str, method: str, item: JsonObject) -> 
     return Operation(
         method=method.upper(),
         path=path,
-        id=_unfit("_", _text(fields.get("operationId")) or f"{method} {path}").strip("_.-")[:100] or method,
+        id=_other_characters("_", _text(fields.get("operationId")) or f"{method} {path}").strip("_.-")[:100] or method,
         summary=_text(fields.get("summary")),
         description=_text(fields.get("description")),
         tag=_text(tags[0]) if tags else "",
