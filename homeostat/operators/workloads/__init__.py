@@ -34,6 +34,7 @@ from homeostat.operators.workloads.api import (
 )
 from homeostat.operators.workloads.autoscalers.controller import Autoscalers
 from homeostat.operators.workloads.budgets.controller import Budgets
+from homeostat.operators.workloads.collector.controller import Collector
 from homeostat.operators.workloads.creation import OF_STATEFUL_SETS, USUAL, Creation, Words
 from homeostat.operators.workloads.cronjobs.controller import CronJobs
 from homeostat.operators.workloads.daemonsets.controller import DaemonSets
@@ -96,6 +97,7 @@ def register(setup: Setup) -> None:
     if settings.is_nodes_only:
         return
     Evictions(setup, pods, nodes, events)
+    Collector(setup, pods, settings.ended_pods)
     sets = setup.watch(REPLICA_SET, Workload, indexes=FAMILY)
     Deployments(setup, setup.watch(DEPLOYMENT, Workload, indexes=SELECTED), sets, pods, events)
 

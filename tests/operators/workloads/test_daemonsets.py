@@ -10,6 +10,7 @@ import pytest
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import Pod
 from homeostat.operators.workloads.daemonsets import decide as daemons
+from homeostat.operators.workloads.daemonsets.failures import Failures
 from homeostat.operators.workloads.daemonsets.update import HASH
 from homeostat.operators.workloads.scheduling.fit import facts_of
 from tests.operators.workloads.objects import NOW, TEMPLATE, pod, workload
@@ -98,6 +99,36 @@ def test_the_next_step_of_an_update_with_surge(
     spec: JsonObject, pods: list[Pod], expected: tuple[list[str], list[str]]
 ) -> None:
     assert daemon_step(spec, *pods) == expected
+
+
+def test_a_failed_daemon_that_is_held_stays_and_has_no_successor() -> None:
+    nodes, failed = [facts_of(workload("a"))], daemon("x", "a", phase="Failed")
+    obj = workload("agent", template=TEMPLATE)
+    found = daemons.decide(obj, nodes, [failed], digest="new", now=NOW, held={failed.metadata.uid})
+    assert (found.create, found.delete) == ((), ())
+    assert daemons.decide(obj, nodes, [failed], digest="new", now=NOW).delete == (failed,)
+
+
+def test_failed_daemons_of_a_node_stay_ever_longer() -> None:
+    failures, agent, now, stayed = Failures(), workload("agent").metadata, 100.0, []
+    for _ in range(13):
+        stayed.append(left_s := failures.left_s(agent, "a", now))
+        failures.note(agent, "a", now := now + left_s)
+    assert stayed == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]
+    assert failures.left_s(agent, "b", now) == 0
+    changed = msgspec.structs.replace(agent, generation=agent.generation + 1)
+    assert failures.left_s(changed, "a", now) == 0
+    failures.note(agent, "a", now := now + 1801)
+    assert failures.left_s(agent, "a", now) == 1
+
+
+def test_nodes_whose_daemons_failed_long_ago_are_forgotten() -> None:
+    failures, agent = Failures(), workload("agent").metadata
+    for number in range(3000):
+        failures.note(agent, f"node-{number}", float(number))
+    for number in range(1000):
+        failures.note(agent, f"later-{number}", 9999.0)
+    assert failures.left_s(agent, "node-2999", 2999.5) == 0
 
 
 def test_a_daemon_stays_on_a_node_that_is_tainted_later() -> None:

@@ -14,6 +14,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators import workloads
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.manager import Manager
+from homeostat.testing.eventually import eventually as testing_eventually
 from tests.operators.housekeeping.world import World, eventually
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
@@ -112,6 +113,25 @@ async def test_without_its_controllers_it_runs_what_is_bound_and_schedules_nothi
         assert "Scheduled" not in {each["reason"] for each in events}
     with pytest.raises(ValueError, match="all or nodes"):
         workloads.check_environment({"HOMEOSTAT_WORKLOADS_PARTS": "pods"})
+
+
+async def test_ended_pods_beyond_a_number_are_deleted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.operators.workloads.collector.controller._EVERY_S", 0.05)
+    client, ended = world.client, {"a": "Succeeded", "b": "Failed", "c": "Succeeded", "d": "Failed"}
+    for name, phase in {**ended, "running": "Running"}.items():
+        await client.create(PODS, pod(name, nodeName="somewhere", automountServiceAccountToken=False))
+        status = {"phase": phase, "podIP": "10.128.0.9", "reason": "Evicted" if name == "d" else None}
+        await client.merge(f"{PODS}/{name}/status", {"status": status})
+    await client.create(NODES, {"metadata": {"name": "somewhere"}})
+    async with simulated(client, HOMEOSTAT_WORKLOADS_ENDED_PODS="2"):
+
+        async def are_kept() -> set[str]:
+            return {each["metadata"]["name"] for each in (await client.list(PODS))[0]}
+
+        assert await testing_eventually(are_kept, lambda names: len(names) == 3) == {"b", "c", "running"}
+    for text in ("-1", "many"):
+        with pytest.raises(ValueError, match="0 for all"):
+            workloads.check_environment({"HOMEOSTAT_WORKLOADS_ENDED_PODS": text})
 
 
 def deployment(name: str, replicas: int, **spec: object) -> JsonObject:

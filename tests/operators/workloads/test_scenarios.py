@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 
@@ -554,6 +555,28 @@ def is_bound(claim: JsonObject) -> bool:
     return bool(claim["status"]["phase"] == "Bound")
 
 
+def test_a_node_that_is_out_of_service_releases_its_pods(stage: Stage) -> None:
+    node = "/api/v1/nodes/dead"
+
+    async def scene(on: Scene) -> None:
+        own = {"key": "of-the-test", "effect": "NoSchedule"}
+        await on.client.create("/api/v1/nodes", {"metadata": {"name": "dead"}, "spec": {"taints": [own]}})
+        spec = {"nodeName": "dead", "containers": [{"name": "a", "image": "a"}]}
+        await on.client.create(on.path("Pod"), {"metadata": {"name": "stuck"}, "spec": spec})
+        await on.until("Pod", "stuck", is_ready)
+        annotations = {f"{SIMULATION}/outcome": "unreachable"}
+        await on.client.merge(node, {"metadata": {"annotations": annotations}})
+        failed = await eventually(lambda: on.client.get(node), lambda found: len(found["spec"]["taints"]) == 3)
+        await on.client.delete(on.path("Pod", "stuck"))
+        assert (await on.find("Pod", "stuck"))["metadata"]["deletionTimestamp"]
+        lost = {"key": "node.kubernetes.io/out-of-service", "value": "shutdown", "effect": "NoExecute"}
+        await on.client.merge(node, {"spec": {"taints": [*failed["spec"]["taints"], lost]}})
+        await on.until("Pod", "stuck", lambda pod: not pod)
+        await on.client.delete(node)
+
+    stage.play(scene)
+
+
 def test_a_claim_is_bound_as_its_class_says(stage: Stage) -> None:
     classes, volumes = "/apis/storage.k8s.io/v1/storageclasses", "/api/v1/persistentvolumes"
 
@@ -828,6 +851,30 @@ def test_a_kubelet_rejects_what_does_not_fit_on_its_node(stage: Stage) -> None:
         picky = (await on.until("Pod", "picky", lambda pod: pod["status"]["phase"] == "Failed"))["status"]
         assert picky["reason"] == "NodeAffinity"
         await on.until_events("bigger", "OutOfcpu")
+
+    stage.play(scene)
+
+
+def test_daemons_that_their_node_rejects_are_replaced_ever_more_slowly(stage: Stage) -> None:
+    async def scene(on: Scene) -> None:
+        await on.apply(
+            """
+            apiVersion: apps/v1
+            kind: DaemonSet
+            metadata: {name: huge}
+            spec:
+              selector: {matchLabels: {app: huge}}
+              template:
+                metadata: {labels: {app: huge}}
+                spec:
+                  nodeName: node-1
+                  containers: [{name: app, image: 'app:1', resources: {requests: {cpu: 99}}}]
+            """
+        )
+        reason = "reason=FailedDaemonPod"
+        found = await on.until_all("Event", lambda found: len(found) >= 3, fieldSelector=reason)
+        times = sorted(datetime.fromisoformat(each["firstTimestamp"]) for each in found[:3])
+        assert (times[2] - times[0]).total_seconds() >= 2
 
     stage.play(scene)
 

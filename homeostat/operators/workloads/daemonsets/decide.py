@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -79,13 +79,19 @@ def target_of(pod: Pod) -> str:
 
 
 def decide(
-    daemon: Workload, nodes: Iterable[NodeFacts], pods: Sequence[Pod], *, digest: str, now: datetime
+    daemon: Workload,
+    nodes: Iterable[NodeFacts],
+    pods: Sequence[Pod],
+    *,
+    digest: str,
+    now: datetime,
+    held: Collection[str] = (),
 ) -> Decision:
-    """`digest` is the hash of the current template."""
+    """`digest` is the hash of the current template; `held` the uids of failed Pods that are not deleted yet."""
     if daemon.metadata.is_terminating:
         return Decision((), (), None, None)
     places = _places(daemon, nodes, pods)
-    step = keep_one(daemon, places, digest, now)
+    step = keep_one(daemon, places, digest, now, held)
     if not step and (daemon.spec.get("updateStrategy") or {}).get("type") != "OnDelete":
         step = roll(daemon, places, digest, now)
     status, again_s = _status(daemon, places, digest, now)

@@ -6,7 +6,7 @@ deleted once the new one is available.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
@@ -74,8 +74,8 @@ def _is_available(daemon: Workload, pod: Pod, now: datetime) -> bool:
     return seconds_until_available(pod, daemon.spec.get("minReadySeconds") or 0, now) == 0.0
 
 
-def keep_one(daemon: Workload, places: Sequence[Place], digest: str, now: datetime) -> Step:
-    """Creates what is missing, and deletes ended, surplus and misplaced Pods."""
+def keep_one(daemon: Workload, places: Sequence[Place], digest: str, now: datetime, held: Collection[str] = ()) -> Step:
+    """Creates what is missing, and deletes ended, surplus and misplaced Pods, but for failed ones that are held."""
     create: list[str] = []
     delete: list[Pod] = []
     for place in places:
@@ -83,7 +83,7 @@ def keep_one(daemon: Workload, places: Sequence[Place], digest: str, now: dateti
         if place.role == "unsuitable":
             delete += place.living
             continue
-        delete += [each for each in place.living if each.is_finished]
+        delete += [each for each in place.living if each.is_finished and each.metadata.uid not in held]
         is_missing = not running if _surges(daemon) else not place.pods
         if is_missing and place.role == "wanted":
             create.append(place.node)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from homeostat.objects.json import JsonObject
 from homeostat.operators.workloads.api import OUTCOME, PodSpec, Workload
 from homeostat.operators.workloads.conditions import find
-from homeostat.operators.workloads.scheduling.fit import tolerations_of
+from homeostat.operators.workloads.scheduling.fit import NodeFacts, tolerations_of
 
 
 class Failure(NamedTuple):
@@ -35,8 +35,14 @@ FAILURES: Final = {
         "node.kubernetes.io/unreachable",
     ),
 }
+_OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 _TAINTS: Final = frozenset(each.taint for each in FAILURES.values())
 _REASONS: Final = frozenset(each.reason for each in FAILURES.values())
+
+
+def is_given_up(node: NodeFacts) -> bool:
+    """Whether an unreachable Node is known to be down for good, by a taint of its administrator."""
+    return node.outcome == UNREACHABLE and any(each.get("key") == _OUT_OF_SERVICE for each in node.taints)
 
 
 def failure_of(node: Workload) -> Failure | None:

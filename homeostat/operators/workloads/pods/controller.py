@@ -6,13 +6,13 @@ import asyncio
 from datetime import UTC, datetime
 
 from homeostat.objects.errors import NotFoundError
-from homeostat.objects.kind import CONFIG_MAP, POD
+from homeostat.objects.kind import CONFIG_MAP, DAEMON_SET, POD
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.workloads.api import NODE, Pod, Rules, Workload
 from homeostat.operators.workloads.availability import age_s
 from homeostat.operators.workloads.events import KUBELET, Events
 from homeostat.operators.workloads.family import BY_CLAIM, BY_NODE
-from homeostat.operators.workloads.nodes.failure import FAILURES, UNREACHABLE
+from homeostat.operators.workloads.nodes.failure import FAILURES, UNREACHABLE, is_given_up
 from homeostat.operators.workloads.pods.addresses import Addresses
 from homeostat.operators.workloads.pods.admission import Rejection, may_be_rejected, rejection
 from homeostat.operators.workloads.pods.binder import Binder
@@ -105,7 +105,7 @@ class Pods:
         elif self._scheduler.set_node(change.new):
             self._binder.wake()
         now = self._scheduler.node(change.name)
-        if former is None or now is None or former.outcome != now.outcome or not former.allocatable:
+        if former is None or now is None or _fate_of(former) != _fate_of(now) or not former.allocatable:
             for pod in self._pods.cache.indexed(BY_NODE, change.name):
                 self._reconciler.add(pod.key)
 
@@ -136,6 +136,8 @@ class Pods:
             if pod.metadata.is_terminating:
                 if facts is None or facts.outcome != UNREACHABLE:
                     await self._stop(pod)
+                elif self._schedules and is_given_up(facts):
+                    await self._give_up(pod)
             elif node and facts is None:
                 await self._leave(pod)
             elif pod.is_finished:
@@ -180,6 +182,12 @@ class Pods:
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
         await self._client.delete(POD.path(*pod.key), options)
 
+    async def _give_up(self, pod: Pod) -> None:
+        """Ends a Pod whose Node will not come back to stop it."""
+        if not pod.is_finished:
+            await patch_status(self._client, pod, {"phase": "Failed"}, is_shared=True)
+        await self._delete(pod)
+
     async def _leave(self, pod: Pod) -> None:
         """Deletes a Pod whose Node does not exist. One that was never shown there waits a little, because its Node may
         be created after it.
@@ -221,10 +229,13 @@ class Pods:
         return not pod.is_finished and bool(pod.status.pod_ip or pod.metadata.uid in self._began)
 
     async def _reject(self, pod: Pod, why: Rejection) -> None:
-        """Not at once: whoever replaces the Pod on the same Node would do so without end."""
+        """Not at once: whoever replaces the Pod on the same Node would do so without end. DaemonSets back off
+        themselves.
+        """
         now = datetime.now(UTC)
         left_s = _REJECTED_AFTER_S - age_s(pod, now)
-        if left_s > 0:
+        owner = pod.metadata.controller
+        if left_s > 0 and not (owner is not None and owner.is_of(DAEMON_SET)):
             self._reconciler.add(pod.key, after_s=left_s)
             return
         await patch_status(self._client, pod, rejected_status(pod, why.reason, why.message, format_time(now)))
@@ -272,3 +283,7 @@ class Pods:
                 self._addresses.free(ip)
             raise
         record_shown(self._events, pod, state, is_new=is_new)
+
+
+def _fate_of(node: NodeFacts) -> tuple[str, bool]:
+    return node.outcome, is_given_up(node)
