@@ -20,6 +20,9 @@ _CLUSTER: Final[tuple[JsonObject, ...]] = (
     rule(GROUP, ["resourcetypes"], [*READ, "create", "update", "patch", "delete"]),
     rule(RESOURCES, ["*"], [*READ, "create", "update", "patch", "delete"]),
     rule("apiextensions.k8s.io", ["customresourcedefinitions"], ["get"]),
+    # Who sends a token of the Kubernetes API, and what that user may do.
+    rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
+    rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
 )
 _NAMESPACE: Final[tuple[JsonObject, ...]] = (
     # Objects that were created with kubectl get their number by a patch.

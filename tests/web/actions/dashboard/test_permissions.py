@@ -8,7 +8,9 @@ import pytest
 from homeostat.client.base import Client
 from homeostat.client.in_process import InProcess
 from homeostat.objects.json import JsonObject
+from homeostat.objects.roles import rule
 from homeostat.operators import actions
+from homeostat.operators.actions.api import RESOURCES
 from homeostat.operators.dashboard.access import RULES as DASHBOARD_RULES
 from homeostat.plane import Plane
 from homeostat.server.access.user import User
@@ -58,11 +60,12 @@ async def test_the_rest_api_alone_needs_no_permissions_of_the_dashboard(
     await _grant(plane, "ClusterRole", "", [*actions.RULES, *RULES.cluster])
     await _grant(plane, "Role", "/namespaces/default", [*RULES.namespace, *RULES.leases])
     client = Client(InProcess(plane.app.handle, {"user": User(_ACCOUNT)}))
+    headers = {"Authorization": f"Bearer {await _visitor_token(plane)}"}
     async with (
         serve_rest(
-            client, plane.private, namespace="default", environment={}, is_open=True, has_dashboard=False
+            client, plane.private, namespace="default", environment={}, is_open=False, has_dashboard=False
         ) as server,
-        aiohttp.ClientSession() as session,
+        aiohttp.ClientSession(headers=headers) as session,
     ):
         url = f"http://127.0.0.1:{server.port}"
         async with session.get(f"{url}/api/v1/resources") as answer:
@@ -70,3 +73,17 @@ async def test_the_rest_api_alone_needs_no_permissions_of_the_dashboard(
         async with session.get(f"{url}/dashboard") as answer:
             assert answer.status == 404
     assert [each.message for each in caplog.records if each.levelname != "INFO"] == []
+
+
+async def _visitor_token(plane: Plane) -> str:
+    """Of a service account that may read resources."""
+    accounts, roles = "/api/v1/namespaces/default/serviceaccounts", f"/apis/{_RBAC}/v1/namespaces/default/role"
+    metadata: JsonObject = {"metadata": {"name": "visitor"}}
+    await plane.client.create(accounts, metadata)
+    await plane.client.create(f"{roles}s", {**metadata, "rules": [rule(RESOURCES, ["*"], ["get"])]})
+    subject = {"kind": "ServiceAccount", "name": "visitor", "namespace": "default"}
+    ref = {"apiGroup": _RBAC, "kind": "Role", "name": "visitor"}
+    await plane.client.create(f"{roles}bindings", {**metadata, "roleRef": ref, "subjects": [subject]})
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token: str = (await plane.client.create(f"{accounts}/visitor/token", request))["status"]["token"]
+    return token
