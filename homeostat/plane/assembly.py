@@ -87,7 +87,7 @@ async def assemble(settings: Settings, pki: Pki, store: PlaneStore) -> Plane:
         admission=admission,
         conversions=conversions,
         watches=watches,
-        now=lambda: datetime.now(UTC),
+        clock=time.time,
         new_uid=new_uid,
         random_suffix=lambda: "".join(random.choices(_SUFFIX_LETTERS, k=5)),  # noqa: S311
         require=authorizer.require_soon,

@@ -52,7 +52,7 @@ from homeostat.server.request.body import read_object, require_small_body, settl
 from homeostat.server.request.call import Answer, Backend, Call, Verb
 from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
-from homeostat.server.request.in_flight import InFlight, Lane, ObjectLanes
+from homeostat.server.request.in_flight import CHANGING, InFlight, Lane, ObjectLanes
 from homeostat.server.request.large_calls import COUNTED_BYTES, LargeCalls, size_of
 from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate
 from homeostat.server.request.options import check_timeout
@@ -334,36 +334,31 @@ class App(msgspec.Struct):
         async with self.large_calls.started(user.name, size):
             return await self._in_turn(call, run, verb, flow)
 
-    def _in_turn(self, call: Call, run: Verb, verb: str, flow: Flow) -> Awaitable[Answer]:
-        objects = self.in_flight.objects_of(verb, call.path.name)
-        if objects is None:
-            return self._in_lane(call, run, verb, flow)
-        return self._among_writers(objects, call, run, verb, flow)
-
-    async def _among_writers(self, objects: ObjectLanes, call: Call, run: Verb, verb: str, flow: Flow) -> Answer:
-        key = (call.key, flow.level)
-        if not objects.enter(key):
-            await objects.turn(key)
-        try:
-            return await self._in_lane(call, run, verb, flow)
-        finally:
-            objects.leave(key)
-
-    async def _in_lane(self, call: Call, run: Verb, verb: str, flow: Flow) -> Answer:
+    async def _in_turn(self, call: Call, run: Verb, verb: str, flow: Flow) -> Answer:
         lane: Lane | Level | None = flow.level
-        if lane is None:
-            lane = self.in_flight.lane(verb)
-        if not lane.enter():
-            await lane.turn(flow.key)
+        objects: ObjectLanes | None = None
+        if verb in CHANGING and call.path.name:
+            # First, so that a crowd on one object does not take all places.
+            objects, key = self.in_flight.objects, (call.key, lane)
+            if not objects.enter(key):
+                await objects.turn(key)
         try:
-            if call.body and "yaml" in call.content_type:
-                await settle_body(call)
-            return await run(call)
-        except ApiError as error:
-            error.warnings = tuple(call.warnings)
-            raise
+            if lane is None:
+                lane = self.in_flight.lane(verb)
+            if not lane.enter():
+                await lane.turn(flow.key)
+            try:
+                if call.body and "yaml" in call.content_type:
+                    await settle_body(call)
+                return await run(call)
+            except ApiError as error:
+                error.warnings = tuple(call.warnings)
+                raise
+            finally:
+                lane.leave()
         finally:
-            lane.leave()
+            if objects is not None:
+                objects.leave(key)
 
     async def _of_node(self, request: Request, attributes: Attributes) -> Attributes:
         """The attributes of a kubelet's call, when its objects can be decided on."""

@@ -80,7 +80,9 @@ def _in_object(value: JsonObject, schema: Schema) -> list[_Found] | None:
 
 
 def _in_resource(value: JsonObject, schema: Schema) -> list[_Found] | None:
-    rest = {key: child for key, child in value.items() if key not in _META}
+    rest = value.copy()
+    for key in _META:
+        rest.pop(key, None)
     found = _in_object(rest, schema)
     if found:
         return [(value if holder is rest else holder, key, path) for holder, key, path in found]

@@ -122,7 +122,8 @@ class Backend(msgspec.Struct):
     admission: Admission
     conversions: Conversions
     watches: OpenWatches
-    now: Callable[[], datetime]
+    clock: Callable[[], float]
+    """Seconds since the epoch."""
     new_uid: Callable[[], str]
     random_suffix: Callable[[], str]
     require: Callable[[Attributes], Awaitable[None]]
@@ -161,6 +162,7 @@ class Call(msgspec.Struct):
     annotations: dict[str, str] | None = None
     """What admission control adds to the request in the audit log; None if nothing is logged."""
     _timestamp: str = ""
+    _key: Key | None = None
 
     @property
     def store(self) -> Store:
@@ -176,7 +178,9 @@ class Call(msgspec.Struct):
 
     @property
     def key(self) -> Key:
-        return Key(self.kind.resource, self.path.namespace, self.path.name)
+        if self._key is None:
+            self._key = Key(self.kind.resource, self.path.namespace, self.path.name)
+        return self._key
 
     @property
     def scope(self) -> Scope:
@@ -200,12 +204,19 @@ class Call(msgspec.Struct):
 
     def of(self, namespace: str, name: str) -> Call:
         """The same call about one named object."""
-        return msgspec.structs.replace(self, path=self.path._replace(namespace=namespace, name=name))
+        return msgspec.structs.replace(self, path=self.path._replace(namespace=namespace, name=name), _key=None)
+
+    def with_kind(self, kind: Kind) -> Call:
+        """The same call with a body of another kind."""
+        return msgspec.structs.replace(self, kind=kind, _key=None)
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.backend.clock(), UTC)
 
     def timestamp(self) -> str:
         """The time of the call: the same value at each use."""
         if not self._timestamp:
-            self._timestamp = _printed(int(self.backend.now().timestamp()))
+            self._timestamp = _printed(int(self.backend.clock()))
         return self._timestamp
 
     def not_found(self, name: str = "") -> NotFoundError:

@@ -19,7 +19,8 @@ from typing import Final
 from homeostat.objects.errors import TooManyRequestsError
 
 _MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-_CHANGING = frozenset({"update", "patch", "delete"})
+CHANGING: Final = frozenset({"update", "patch", "delete"})
+"""The verbs whose calls first enter the lane of their object."""
 MOST_READS: Final = 400
 MOST_WRITES: Final = 200
 MOST_WRITES_OF_OBJECT: Final = 4
@@ -82,28 +83,40 @@ class ObjectLanes:
     __slots__ = ("_lanes", "_most", "_most_waiting")
 
     def __init__(self, most: int, most_waiting: int) -> None:
-        self._lanes: dict[Hashable, Lane] = {}
+        self._lanes: dict[Hashable, Lane | None] = {}
+        """None while the object has one writer, as nearly every one has."""
         self._most, self._most_waiting = most, most_waiting
 
     def __len__(self) -> int:
         return len(self._lanes)
 
     def enter(self, key: Hashable) -> bool:
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane("writes of one object", self._most, self._most_waiting)
-        return lane.enter()
+        if key not in self._lanes:
+            self._lanes[key] = None
+            return True
+        return self._lane(key).enter()
 
     async def turn(self, key: Hashable) -> None:
         try:
-            await self._lanes[key].turn()
+            await self._lane(key).turn()
         except asyncio.CancelledError:
             self._forget(key)
             raise
 
     def leave(self, key: Hashable) -> None:
-        self._lanes[key].leave()
-        self._forget(key)
+        lane = self._lanes[key]
+        if lane is None:
+            del self._lanes[key]
+        else:
+            lane.leave()
+            self._forget(key)
+
+    def _lane(self, key: Hashable) -> Lane:
+        lane = self._lanes[key]
+        if lane is None:
+            lane = self._lanes[key] = Lane("writes of one object", self._most, self._most_waiting)
+            lane.enter()
+        return lane
 
     def _forget(self, key: Hashable) -> None:
         lane = self._lanes.get(key)
@@ -120,10 +133,6 @@ class InFlight:
         self.reads = Lane("reads", most_reads, most_waiting)
         self.writes = Lane("writes", most_writes, most_waiting)
         self.objects = ObjectLanes(MOST_WRITES_OF_OBJECT, most_waiting)
-
-    def objects_of(self, verb: str, name: str) -> ObjectLanes | None:
-        """The lanes in which to enter before `lane`, so that a crowd on one object does not take all places."""
-        return self.objects if name and verb in _CHANGING else None
 
     def lane(self, verb: str) -> Lane:
         return self.writes if verb in _MUTATING else self.reads

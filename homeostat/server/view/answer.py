@@ -99,7 +99,7 @@ def _scale_columns() -> Columns:
 def table_of(call: Call, objects: Sequence[JsonObject], resource_version: str) -> JsonObject:
     """The Table of a few decoded objects; a list of stored ones is made in `listing.py`."""
     columns = _scale_columns() if call.subresource == "scale" else call.kind.columns
-    version, now = f"meta.k8s.io/{call.representation.version}", call.backend.now().timestamp()
+    version, now = f"meta.k8s.io/{call.representation.version}", call.backend.clock()
 
     def shown(obj: JsonObject) -> JsonObject | None:
         metadata = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}

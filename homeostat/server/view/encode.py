@@ -23,6 +23,7 @@ from homeostat.store.base import Draft, Record
 
 _MARK = b'"metadata":{"resourceVersion":"'
 _METADATA = b'"metadata":'
+_METADATA_BEGIN = len(b'{"metadata":{')
 LIST_TAIL = b"]}"
 _OF_TYPE = frozenset({"apiVersion", "kind"})
 
@@ -33,15 +34,13 @@ def draft_of(kind: Kind, obj: JsonObject) -> Draft:
         obj = kind.to_storage(obj)
     if kind.default_stored is not None:
         kind.default_stored(obj)
-    metadata, rest = obj["metadata"].copy(), obj.copy()
+    metadata = obj["metadata"].copy()
     metadata.pop("resourceVersion", None)
-    rest.pop("apiVersion", None)
-    rest.pop("kind", None)
-    rest.pop("metadata", None)
-    meta = encode(metadata)
-    if not rest:
-        return Draft(kind.stored_head, b'",%s}' % meta[1:])
-    return Draft(kind.stored_head, b'",%s,%s' % (meta[1:], encode(rest)[1:]))
+    stored = {"metadata": metadata} | obj
+    stored["metadata"] = metadata
+    stored.pop("apiVersion", None)
+    stored.pop("kind", None)
+    return Draft(kind.stored_head, b'",%b' % encode(stored)[_METADATA_BEGIN:])
 
 
 def stored_draft(kind: Kind, record: Record) -> Draft | None:

@@ -49,7 +49,7 @@ class TableView(JsonLines):
         return later
 
     def item(self, record: Record) -> bytes:
-        row = self._row(record, self._backend.now().timestamp())
+        row = self._row(record, self._backend.clock())
         return self._document(row, {"resourceVersion": str(record.revision)})
 
     def takes_long(self, records: Sequence[Record]) -> bool:
@@ -81,7 +81,7 @@ class TableView(JsonLines):
         )
 
     def list_items(self, records: Sequence[Record]) -> list[bytes]:
-        now = self._backend.now().timestamp()
+        now = self._backend.clock()
         if self._include in _WITHOUT_METADATA:
             return [self._row(record, now) for record in records]
         # As `_row` would, without its calls: a list has thousands of rows.

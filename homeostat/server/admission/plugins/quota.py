@@ -154,7 +154,7 @@ class Quotas:
             if over := _exceeded(used, delta, hard):
                 raise _denied(call, record.key.name, new or {}, over=over, used=used, delta=delta, hard=hard)
         after = total([used, delta])
-        if resource == "pods" and old is not None and is_overdue(old, call.backend.now()):
+        if resource == "pods" and old is not None and is_overdue(old, call.now()):
             # A count may have left it out already, so the next write counts again.
             self._forget(record.key)
         status = {**struct(quota, "status"), "hard": struct(spec, "hard"), "used": _printed(after, quota)}
@@ -207,7 +207,7 @@ async def _count(call: Call, spec: JsonObject) -> Amounts:
             todo.append((resource, names, records))
     if not todo:
         return numbers
-    return total([numbers, await in_thread(partial(_sum, spec, todo, call.backend.now()), user=call.user.name)])
+    return total([numbers, await in_thread(partial(_sum, spec, todo, call.now()), user=call.user.name)])
 
 
 def _sum(spec: JsonObject, todo: Sequence[tuple[str, set[str], Sequence[Record]]], now: datetime) -> Amounts:

@@ -35,7 +35,7 @@ def is_pending(call: Call, pod: JsonObject, asked_s: int | None) -> bool:
 
 def set_grace(call: Call, pod: JsonObject, asked_s: int | None) -> None:
     """Set when the Pod should be gone, counted from the first request. In place."""
-    metadata, begun = pod["metadata"], call.backend.now()
+    metadata, begun = pod["metadata"], call.now()
     former_s = integer(metadata, "deletionGracePeriodSeconds")
     if "deletionTimestamp" in metadata:
         if not former_s:
@@ -64,7 +64,7 @@ def _has_kubelet(call: Call, node: str) -> bool:
         renewed = parse_time(text(spec, "renewTime"))
     except TimestampError:
         return False
-    return call.backend.now() < renewed + _duration(integer(spec, "leaseDurationSeconds") or _LEASE_S)
+    return call.now() < renewed + _duration(integer(spec, "leaseDurationSeconds") or _LEASE_S)
 
 
 def _duration(seconds: int) -> timedelta:
