@@ -121,7 +121,7 @@ async def derived_table() -> bytes:
         try:
             plane = await assemble(settings, pki_of(settings), store)
             moment = datetime.strptime(TIME, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-            plane.app.backend.now, plane.app.backend.new_uid = lambda: moment, lambda: UID
+            plane.app.backend.clock, plane.app.backend.new_uid = moment.timestamp, lambda: UID
             for path, obj in first_objects():
                 await plane.client.create(path, obj)
             await _create_flow_control(plane.client)

@@ -134,8 +134,7 @@ def check_metadata_update(new: JsonObject, old: JsonObject) -> list[Cause]:
     if old.get("deletionTimestamp"):
         causes += _check_no_new_finalizers(new.get("finalizers"), old.get("finalizers"))
     for name in _FIXED:
-        value = new.get(name)
-        if value is not None and value != "" and value != old.get(name):
+        if new.get(name) != old.get(name) and (value := new.get(name)) is not None and value != "":
             causes.append(invalid(f"metadata.{name}", value, IMMUTABLE))
     generation, before = new.get("generation"), old.get("generation")
     if isinstance(generation, int) and isinstance(before, int) and generation and generation < before:

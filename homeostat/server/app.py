@@ -137,7 +137,7 @@ class App(msgspec.Struct):
             if not is_imported(LIBRARY) and may_be_signed(request.headers.get("authorization", "")):
                 await import_in_thread(LIBRARY)
             try:
-                if self.authorizer.rbac.has_many and "impersonate-user" in request.headers:
+                if "impersonate-user" in request.headers and self.authorizer.rbac.has_many:
                     await self.authorizer.decide_in_threads(impersonation(request.headers, self._caller(request)))
                 user = self.user_of(request)
             except _MAY_BE_UNKNOWN:

@@ -56,29 +56,29 @@ class Listener:
 class _Listeners:
     """Those of one kind, by scope."""
 
-    __slots__ = ("_calls", "_of")
+    __slots__ = ("_calls", "by_scope")
 
     def __init__(self) -> None:
-        self._of: dict[_Scope, dict[Listener, None]] = {}
+        self.by_scope: dict[_Scope, dict[Listener, None]] = {}
         self._calls: dict[_Scope, tuple[Listener, ...]] = {}
 
     def add(self, listener: Listener) -> None:
-        self._of.setdefault(listener.scope, {})[listener] = None
+        self.by_scope.setdefault(listener.scope, {})[listener] = None
         self._calls.pop(listener.scope, None)
 
     def remove(self, listener: Listener) -> None:
-        listeners = self._of[listener.scope]
+        listeners = self.by_scope[listener.scope]
         del listeners[listener]
         self._calls.pop(listener.scope, None)
         if not listeners:
-            del self._of[listener.scope]
+            del self.by_scope[listener.scope]
 
     def of(self, scope: _Scope) -> tuple[Listener, ...]:
         found = self._calls.get(scope)
         if found is None:
-            if scope not in self._of:
+            if scope not in self.by_scope:
                 return ()
-            found = self._calls[scope] = tuple(self._of[scope])
+            found = self._calls[scope] = tuple(self.by_scope[scope])
         return found
 
 
@@ -160,12 +160,13 @@ class Broadcast:
         """Deliver the events of one commit."""
         commit = _Commit(events)
         batches: dict[_Scope, _Batch] = {}
+        followed, read = self._followers.by_scope, self._readers.by_scope
         for event in events:
             resource, namespace, name = event.record.key
-            self._note((resource, "", ""), event, commit, batches)
-            if namespace:
-                self._note((resource, namespace, ""), event, commit, batches)
-            self._note((resource, namespace, name), event, commit, batches)
+            scopes = ((resource, "", ""), (resource, namespace, ""), (resource, namespace, name))
+            for scope in scopes if namespace else scopes[1:]:
+                if scope in followed or scope in read:
+                    self._note(scope, event, commit, batches)
         if not batches:
             commit.forget()
             return

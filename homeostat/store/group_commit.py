@@ -96,6 +96,8 @@ class GroupCommit:
         """The size of the next batch."""
         if self._max_bytes == inf:
             return len(waiting)
+        if len(waiting) <= 1:
+            return len(waiting)
         size = 0
         for number, (change, _) in enumerate(waiting):
             size += len(change.draft.tail)

@@ -506,10 +506,10 @@ async def test_rows_of_large_objects_in_a_watch_are_made_in_a_thread(api: Api, m
 
 async def test_the_age_in_a_watched_table_is_that_at_the_event(api: Api) -> None:
     began = datetime.now(UTC)
-    api.plane.app.backend.now = lambda: began
+    api.plane.app.backend.clock = began.timestamp
     await make(api, "a")
     watch = await api.watch(CONFIGMAPS, resourceVersion=api.plane.store.revision, headers=TABLE)
-    api.plane.app.backend.now = lambda: began + timedelta(minutes=5)
+    api.plane.app.backend.clock = (began + timedelta(minutes=5)).timestamp
     await api("PATCH", f"{CONFIGMAPS}/a", {"data": {"x": "2"}}, type=MERGE_PATCH)
     assert (await watch.next())[1]["rows"][0]["cells"] == ["a", 1, "5m"]
 

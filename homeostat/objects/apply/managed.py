@@ -215,7 +215,7 @@ def _gain(entries: list[JsonObject], identity: Identity, gained: FieldSet, now: 
     others, manager = [], identity[0]
     for entry in entries:
         if entry.get("manager", "") == manager and identity_of(entry) == identity:
-            gained = union(gained, entry["fieldsV1"])
+            gained = union(entry["fieldsV1"], gained)
         else:
             others.append(entry)
     others.append(entry_of(identity, gained, now))

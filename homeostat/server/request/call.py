@@ -162,7 +162,6 @@ class Call(msgspec.Struct):
     annotations: dict[str, str] | None = None
     """What admission control adds to the request in the audit log; None if nothing is logged."""
     _timestamp: str = ""
-    _key: Key | None = None
 
     @property
     def store(self) -> Store:
@@ -178,9 +177,7 @@ class Call(msgspec.Struct):
 
     @property
     def key(self) -> Key:
-        if self._key is None:
-            self._key = Key(self.kind.resource, self.path.namespace, self.path.name)
-        return self._key
+        return Key(self.kind.resource, self.path.namespace, self.path.name)
 
     @property
     def scope(self) -> Scope:
@@ -204,11 +201,7 @@ class Call(msgspec.Struct):
 
     def of(self, namespace: str, name: str) -> Call:
         """The same call about one named object."""
-        return msgspec.structs.replace(self, path=self.path._replace(namespace=namespace, name=name), _key=None)
-
-    def with_kind(self, kind: Kind) -> Call:
-        """The same call with a body of another kind."""
-        return msgspec.structs.replace(self, kind=kind, _key=None)
+        return msgspec.structs.replace(self, path=self.path._replace(namespace=namespace, name=name))
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.backend.clock(), UTC)

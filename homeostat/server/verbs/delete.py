@@ -44,6 +44,8 @@ from homeostat.store.base import Put, Record, RevisionMismatchError
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
+_HOLDING = frozenset({"Foreground", "Orphan"})
+"""Policies that become a finalizer."""
 PODS = "pods"
 _RACE_TRIES = 20
 _JOBS = "jobs.batch"
@@ -194,24 +196,36 @@ async def delete_object(
         is_waiting = call.kind.group_resource == PODS and is_pending(call, obj, options.grace_period_seconds)
         if is_waiting and note is None:
             return Written(object_bytes(call.kind, record), obj)
-        if note is not None:
-            note(obj)
-        before = dict(obj["metadata"])
-        if not is_waiting:
-            policy = options.propagation_policy or _default_policy(call, obj)
-            mark_deleted(call, obj, policy, options.grace_period_seconds)
+        policy = "" if is_waiting else options.propagation_policy or _default_policy(call, obj)
         try:
+            if note is None and _is_held_by_nothing(call, obj, policy):
+                return await remove(call, record, obj, obj, draft=stored_draft(call.kind, record))
+            if note is not None:
+                note(obj)
+            before = dict(obj["metadata"])
+            if not is_waiting:
+                mark_deleted(call, obj, policy, options.grace_period_seconds)
             if is_finished(obj):
                 # Pods alone have a grace period, and show it when they are deleted at once.
                 if call.kind.group_resource == PODS:
                     return await remove(call, record, obj, obj)
-                is_changed = note is not None or call.kind.group_resource in _MARKED
-                draft = None if is_changed else stored_draft(call.kind, record)
-                return await remove(call, record, {**obj, "metadata": before}, obj, draft=draft)
+                return await remove(call, record, {**obj, "metadata": before}, obj)
             return await _store(call, record, obj)
         except RevisionMismatchError:
             continue
     raise ConflictError(f'{call.kind.group_resource} "{call.name}" is being changed too often; try again later')
+
+
+def _is_held_by_nothing(call: Call, obj: JsonObject, policy: str) -> bool:
+    """Whether the object is deleted as it is, without a last state in which it terminates."""
+    metadata, resource = obj["metadata"], call.kind.group_resource
+    return (
+        policy not in _HOLDING
+        and not metadata.get("finalizers")
+        and "deletionTimestamp" not in metadata
+        and resource != PODS
+        and resource not in _MARKED
+    )
 
 
 def _default_policy(call: Call, obj: JsonObject) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.access.nodes.identity import node_of
@@ -20,7 +22,7 @@ CREATED: Final = encode({"kind": "Status", "apiVersion": "v1", "metadata": {}, "
 
 async def admitted(call: Call, kind: Kind) -> JsonObject:
     """The object in the body, of `kind` and about the call's Pod, after admission control of its creation."""
-    asked = call.with_kind(kind)
+    asked = replace(call, kind=kind)
     obj = read_object(asked)
     metadata = obj["metadata"]
     if metadata.setdefault("name", call.name) != call.name:
