@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
-from homeostat.edge.connection.turns import Turns
+from homeostat.edge.connection.turns import turns_of
 
 if TYPE_CHECKING:
     from aiohttp.http import RawResponseMessage
@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 _SLICE: Final = 16 * 1024
 MOST_INTERIM: Final = 100
 """Interim responses to one request."""
-_turns: dict[asyncio.AbstractEventLoop, Turns] = {}
-
-
-def turns_of(loop: asyncio.AbstractEventLoop) -> Turns:
-    """Those that all responses share which arrive on the event loop, whoever asked for them."""
-    found = _turns.get(loop)
-    if found is None:
-        for closed in [each for each in _turns if each.is_closed()]:
-            del _turns[closed]
-        found = _turns[loop] = Turns(loop)
-    return found
 
 
 class TooManyInterimError(HttpProcessingError):
@@ -54,6 +43,9 @@ class PacedHandler(ResponseHandler):
         super().__init__(loop)
         self._turns = turns_of(loop)
         self._unparsed = b""
+        self._is_queued = False
+        self._end: tuple[BaseException | None] | None = None
+        """That the connection is lost, while what arrived before is not parsed yet."""
         self._interim = 0
 
     def set_response_params(self, **params: Any) -> None:
@@ -66,21 +58,36 @@ class PacedHandler(ResponseHandler):
         return bool(self._unparsed) or super().should_close
 
     def data_received(self, data: bytes) -> None:
-        if not data:
-            # The reader goes on; what the parser itself has kept comes before what waits here.
-            super().data_received(data)
-        elif self._unparsed:
+        """Without data the reader goes on: what the parser itself has kept comes before what waits here."""
+        if self._is_queued:
             self._unparsed += data
-        elif self._turns.is_over():
-            self._wait(data)
+        elif self._unparsed or self._turns.is_over():
+            self._unparsed += data
+            self._queue()
         else:
             self._parse(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        rest, self._unparsed = self._unparsed, b""
-        if rest:
-            super().data_received(rest)
-        super().connection_lost(exc)
+        if self.transport is None:
+            # It was closed here, so nobody reads on.
+            self._unparsed, self._is_queued = b"", False
+        if self._unparsed or self._is_queued:
+            self._end = (exc,)
+        else:
+            super().connection_lost(exc)
+
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        # The reader says so for each piece, of which a response of tiny chunks has very many.
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
+
+    def close(self) -> None:
+        super().close()
+        self._discard()
+
+    def abort(self) -> None:
+        super().abort()
+        self._discard()
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
         if not 100 <= data[0].code < 200 or data[0].code == 101:
@@ -93,21 +100,46 @@ class PacedHandler(ResponseHandler):
                 self.transport.abort()
 
     def take_turn(self) -> None:
+        if not self._is_queued:
+            return
+        self._is_queued = False
         rest, self._unparsed = self._unparsed, b""
         self._parse(rest)
-        if not (self._unparsed or self._reading_paused or self._buffer_paused):
+        if self._is_queued or self._unparsed:
+            return
+        if self._end is not None:
+            self._conclude()
+        elif not (self._reading_paused or self._buffer_paused):
             self._resume_transport_reading()
 
     def _parse(self, data: bytes) -> None:
-        for at in range(0, len(data), _SLICE):
+        """As much as the turn has time for. Without data, what the parser has kept."""
+        for at in range(0, len(data) or 1, _SLICE):
             if self._interim > MOST_INTERIM:
                 return
-            if at and self._turns.is_over():
-                self._wait(data[at:])
+            if at and (self._reading_paused or self._turns.is_over()):
+                self._unparsed = data[at:]
+                self._pause_transport_reading()
+                if not self._reading_paused:
+                    self._queue()
                 return
             super().data_received(data[at : at + _SLICE])
 
-    def _wait(self, data: bytes) -> None:
-        self._unparsed = data
+    def _queue(self) -> None:
+        self._is_queued = True
         self._pause_transport_reading()
         self._turns.add(self)
+
+    def _resume_transport_reading(self) -> None:
+        if not (self._is_queued or self._unparsed):
+            super()._resume_transport_reading()
+
+    def _discard(self) -> None:
+        self._unparsed, self._is_queued = b"", False
+        if self._end is not None:
+            self._conclude()
+
+    def _conclude(self) -> None:
+        assert self._end is not None
+        (error,), self._end = self._end, None
+        super().connection_lost(error)

@@ -76,3 +76,16 @@ class Turns:
             self._is_scheduled = bool(queue)
             if queue:
                 self._loop.call_soon(self._run)
+
+
+_of_loops: dict[asyncio.AbstractEventLoop, Turns] = {}
+
+
+def turns_of(loop: asyncio.AbstractEventLoop) -> Turns:
+    """Those that all connections of clients share on the event loop, whoever opened them."""
+    found = _of_loops.get(loop)
+    if found is None:
+        for closed in [each for each in _of_loops if each.is_closed()]:
+            del _of_loops[closed]
+        found = _of_loops[loop] = Turns(loop)
+    return found

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import uvloop
 
+from homeostat.edge.connection.turns import turns_of
 from homeostat.edge.tls.transport import TlsTransport
 
 _HANDSHAKE_S = 60.0
@@ -49,7 +50,7 @@ class Loop(uvloop.Loop):  # type: ignore[misc]
         if (name := server_hostname or host) is None:
             raise ValueError("the name of the server is missing; pass server_hostname")
         settings.pop("ssl_shutdown_timeout", None)
-        transport = TlsTransport(protocol, ssl, name)
+        transport = TlsTransport(protocol, ssl, name, turns_of(self))
         await super().create_connection(lambda: transport, host, port, **settings)
         async with asyncio.timeout(ssl_handshake_timeout or _HANDSHAKE_S):
             await transport.ready()
@@ -75,7 +76,7 @@ class Loop(uvloop.Loop):  # type: ignore[misc]
         if settings.get("server_side") or server_hostname is None:
             raise ValueError("TLS in TLS is for clients; pass server_hostname, and not server_side")
         # As everywhere, the caller reports the new transport to its protocol.
-        inner = TlsTransport(_Paused(), sslcontext, server_hostname)
+        inner = TlsTransport(_Paused(), sslcontext, server_hostname, turns_of(self))
         transport.set_protocol(inner)
         inner.connection_made(transport)
         async with asyncio.timeout(ssl_handshake_timeout or _HANDSHAKE_S):

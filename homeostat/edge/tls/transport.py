@@ -124,7 +124,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             return
         self._unread, self._at = self._unread[self._at :] + data, 0
         if self._is_open:
-            self._read()
+            if self._turns is not None and self._turns.is_over():
+                self._pace(has_more=True)
+            else:
+                self._read()
             return
         while not (self._is_open or self._is_closing) and self._has_unread():
             if not self._missing:
@@ -318,7 +321,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self._break_off(error)
             return
         has_more = not is_over and self._has_unread()
-        self._pace(has_more)
+        self._pace(has_more=has_more)
         self._deliver(pieces[0] if len(pieces) == 1 else b"".join(pieces), is_over=is_over)
 
     def _deliver(self, data: bytes, *, is_over: bool) -> None:
@@ -339,7 +342,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         self._flush()
         asyncio.get_running_loop().call_soon(self._tcp.abort)
 
-    def _pace(self, has_more: bool) -> None:
+    def _pace(self, *, has_more: bool) -> None:
         """Receive nothing more before what is here has been read."""
         if has_more:
             if not self._has_more:

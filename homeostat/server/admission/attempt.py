@@ -17,6 +17,7 @@ from homeostat.server.kinds.registry import Kind
 from homeostat.server.request.body import parse_body
 from homeostat.server.request.call import Call
 from homeostat.server.verbs.scale import scale_of
+from homeostat.server.view.answer import MOST_WARNINGS
 from homeostat.server.view.encode import note_of
 from homeostat.store.base import Key, Record
 
@@ -59,6 +60,8 @@ class Attempt:
     def warn(self, text: str) -> None:
         """Add a warning for the client: each once, and no more than headers have room for."""
         warnings = self.call.warnings
+        if len(warnings) > MOST_WARNINGS:
+            return  # One more shows that there are more.
         room = _WARNINGS_ROOM - sum(map(len, warnings))
         if text in warnings or room <= 0:
             return

@@ -2,15 +2,17 @@
 
 A write may call hundreds of webhooks. To open a connection, to receive a handshake and to give up a call take up to a
 millisecond each, so calls that all begin or all time out in one turn would hold up everybody else. `Pace` lets a few
-begin in a turn, first come, first served; `Deadlines` ends a few in a turn; `Room` bounds the bytes that are under way.
+begin in a turn, first come, first served; `Deadlines` ends a few in a turn; `Room` bounds the bytes that are under way
+to webhooks, `Shares` those that come back.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
 
 _SWEEP_EVERY_S = 0.02
 _MOST_MADE = 2
@@ -139,3 +141,76 @@ class Room:
             if not place.done():
                 place.set_result(None)
                 return
+
+
+class Share:
+    """What one answer may take; see `Shares`."""
+
+    __slots__ = ("_shares", "owner", "size")
+
+    def __init__(self, shares: Shares, owner: str) -> None:
+        self._shares, self.owner, self.size = shares, owner, 0
+
+    async def take(self, size: int) -> None:
+        """Wait for room for so many bytes. Only once: two that hold some and wait for more would wait for ever."""
+        if not self._shares.grant(self, size):
+            await self._shares.wait(self, size)
+
+
+class _Asked(NamedTuple):
+    share: Share
+    size: int
+    granted: asyncio.Future[None]
+
+
+class Shares:
+    """Room for large answers, shared between those who send them.
+
+    Each may have as much as all of them leave free: one alone half of the room, two a third each. So whoever sends
+    large answers slowly holds up nobody else.
+    """
+
+    __slots__ = ("_most", "_of", "_waiting", "total")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._of: Counter[str] = Counter()
+        self._waiting: dict[str, deque[_Asked]] = {}
+        self.total = 0
+
+    @contextmanager
+    def share(self, owner: str) -> Iterator[Share]:
+        share = Share(self, owner)
+        try:
+            yield share
+        finally:
+            self._return(share)
+
+    def grant(self, share: Share, size: int) -> bool:
+        if self._of[share.owner] + size > self._most - self.total - size:
+            return False
+        self._of[share.owner] += size
+        self.total += size
+        share.size += size
+        return True
+
+    async def wait(self, share: Share, size: int) -> None:
+        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(share.owner, deque()).append(_Asked(share, size, granted))
+        await granted
+
+    def _return(self, share: Share) -> None:
+        if not share.size:
+            return
+        self.total -= share.size
+        self._of[share.owner] -= share.size
+        share.size = 0
+        if not self._of[share.owner]:
+            del self._of[share.owner]
+        for owner, asked in list(self._waiting.items()):
+            while asked and (asked[0].granted.done() or self.grant(asked[0].share, asked[0].size)):
+                place = asked.popleft().granted
+                if not place.done():
+                    place.set_result(None)
+            if not asked:
+                del self._waiting[owner]

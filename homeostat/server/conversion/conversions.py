@@ -16,12 +16,13 @@ from typing import TypeVar
 from homeostat.edge.threads import in_thread
 from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import TooManyRequestsError
-from homeostat.objects.json import MAX_CONTAINERS, JsonObject, encode
+from homeostat.objects.json import MAX_CONTAINERS, JsonObject
 from homeostat.server.admission.webhooks.client import CallError, WebhookClient, address_of
 from homeostat.server.conversion.cache import Cache, Found, Place
 from homeostat.server.conversion.conversion import Conversion
 from homeostat.server.conversion.review import converted_objects, failed, review_of
 from homeostat.server.kinds.registry import Kind
+from homeostat.server.request.offload import LARGE_BYTES, is_heavy
 from homeostat.server.request.too_long import TooLongError, is_offloaded
 from homeostat.server.view.encode import bytes_of, draft_of
 from homeostat.store.base import Draft, Event, Record, Store
@@ -131,7 +132,9 @@ class Conversions:
             return objects
         with _Turn(self._waiting, kind, most=0 if conversion.endpoint is None else MOST_WAITING):
             found = list(objects)
-            converted = await self._reviewed(conversion, [objects[index] for index in at], api_version)
+            reviewed = [objects[index] for index in at]
+            size = LARGE_BYTES if any(map(is_heavy, reviewed)) else 0
+            converted, _ = await self._reviewed(conversion, reviewed, size, api_version)
             for index, obj in zip(at, converted, strict=True):
                 found[index] = obj
             return found
@@ -170,9 +173,10 @@ class Conversions:
 
         try:
             objects = await _computed(sources, size, kind.resource)
-            found = await self._reviewed(conversion, objects, kind.api_version)
-            for (place, record), obj in zip(batch, found, strict=True):
-                self._cache.keep(place, Record(record.key, bytes_of(kind, obj), record.revision, record.created))
+            found, size = await self._reviewed(conversion, objects, size, kind.api_version)
+            values = await _computed(lambda: [bytes_of(kind, obj) for obj in found], size, kind.resource)
+            for (place, record), value in zip(batch, values, strict=True):
+                self._cache.keep(place, Record(record.key, value, record.revision, record.created))
         except BaseException as error:
             for place, _ in batch:
                 self._cache.fail(place, error)
@@ -180,37 +184,31 @@ class Conversions:
                 raise
 
     async def _reviewed(
-        self, conversion: Conversion, objects: Sequence[JsonObject], api_version: str
-    ) -> Sequence[JsonObject]:
-        """The objects as the webhook converts them. Those that need no conversion are not sent."""
+        self, conversion: Conversion, objects: Sequence[JsonObject], size: int, api_version: str
+    ) -> tuple[Sequence[JsonObject], int]:
+        """The objects as the webhook converts them, and their size. Those that need no conversion are not sent."""
         changed = [obj for obj in objects if obj["apiVersion"] != api_version]
         if not changed:
-            return objects
+            return objects, size
         endpoint = conversion.endpoint
         if endpoint is None:
             renamed = partial(conversion.rename, objects, api_version)
-            return await _computed(renamed, sum(len(encode(obj)) for obj in objects), conversion.kind)
-        uid = self._new_uid()
-        body = review_of(changed, wanted=api_version, version=conversion.review_version, uid=uid)
+            return await _computed(renamed, size, conversion.kind), size
+        uid, version = self._new_uid(), conversion.review_version
         try:
-            address = address_of(endpoint, self._store)
-            answer = await self._client.post(address, endpoint.authorities, body, timeout_s=TIMEOUT_S)
+            async with self._client.post(
+                address_of(endpoint, self._store),
+                endpoint.authorities,
+                partial(review_of, changed, wanted=api_version, version=version, uid=uid),
+                timeout_s=TIMEOUT_S,
+                large_for=conversion.kind if size >= LARGE_BYTES else "",
+            ) as answer:
+                read = partial(_read, conversion, answer, changed, wanted=api_version, uid=uid)
+                converted = await _computed(read, len(answer), conversion.kind)
+                size += len(answer)
         except CallError as error:
             raise failed(changed[0]["apiVersion"], conversion.kind, f"failed: {error}") from error
-
-        def accepted() -> Iterator[JsonObject]:
-            found = converted_objects(
-                answer,
-                changed,
-                wanted=api_version,
-                version=conversion.review_version,
-                uid=uid,
-                in_pieces=is_offloaded(),
-            )
-            return iter(conversion.accept(found, api_version))
-
-        converted = await _computed(accepted, len(answer), conversion.kind)
-        return [obj if obj["apiVersion"] == api_version else next(converted) for obj in objects]
+        return [obj if obj["apiVersion"] == api_version else next(converted) for obj in objects], size
 
 
 class _Turn:
@@ -235,6 +233,20 @@ class _Turn:
         self._waiting[self._resource] -= 1
         if not self._waiting[self._resource]:
             del self._waiting[self._resource]
+
+
+def _read(
+    conversion: Conversion, answer: bytes, originals: Sequence[JsonObject], *, wanted: str, uid: str
+) -> Iterator[JsonObject]:
+    found = converted_objects(
+        answer,
+        originals,
+        wanted=wanted,
+        version=conversion.review_version,
+        uid=uid,
+        in_pieces=is_offloaded(),
+    )
+    return iter(conversion.accept(found, wanted))
 
 
 async def _computed(function: Callable[[], T], size: int, user: str) -> T:

@@ -16,6 +16,8 @@ from homeostat.objects.json import Json, JsonObject, decode, encode
 from homeostat.objects.names import check_annotations, check_labels
 
 _GROUP = "apiextensions.k8s.io"
+LONGEST_REASON = 4096
+"""Characters of what a webhook says that the error repeats."""
 _IDENTITY = (("name", "name"), ("namespace", "namespace"), ("UID", "uid"))
 _GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", list: "[]interface {}", type(None): "<nil>"}
 
@@ -27,7 +29,7 @@ class ConversionError(ApiError):
 
 
 def failed(api_version: str, kind: str, why: str) -> ConversionError:
-    return ConversionError(f"conversion webhook for {api_version}, Kind={kind} {why}")
+    return ConversionError(f"conversion webhook for {api_version}, Kind={kind} {why[:LONGEST_REASON]}")
 
 
 def review_version(accepted: Sequence[str]) -> str:

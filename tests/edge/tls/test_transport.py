@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from homeostat.edge.connection.connection import Connection
+from homeostat.edge.connection.turns import Turns, turns_of
 from homeostat.edge.loop import loop_factory
 from homeostat.edge.reply import Reply
 from homeostat.edge.request import Request
@@ -190,12 +191,12 @@ class Received(asyncio.Protocol):
 
 
 async def open_server(
-    authority: Authority, wire: Wire, received: Received, early: bytes = b""
+    authority: Authority, wire: Wire, received: Received, early: bytes = b"", turns: Turns | None = None
 ) -> tuple[TlsTransport, ssl.SSLObject, ssl.MemoryBIO]:
     """A server, its client, and what the client sends. `early` comes with the end of the handshake."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = authority.client().wrap_bio(incoming, outgoing, server_hostname="localhost")
-    server = TlsTransport(received, authority.server)
+    server = TlsTransport(received, authority.server, turns=turns)
     server.connection_made(wire)
     for data in (b"", early):
         with suppress(ssl.SSLWantReadError):
@@ -286,6 +287,43 @@ async def test_records_of_one_byte_are_read_in_many_turns(authority: Authority) 
     server.resume_reading()
     await eventually(lambda: received.data == b"x" * 1000)
     assert not wire.is_paused
+
+
+async def test_connections_that_receive_much_at_once_share_the_turns(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = Turns(asyncio.get_running_loop())
+    opened = [(received := Received(), await open_server(authority, Wire(), received, turns=turns)) for _ in range(12)]
+    monkeypatch.setattr("homeostat.edge.connection.turns.LONGEST_S", -1.0)
+    for _, (server, client, outgoing) in opened:
+        client.write(b"x" * 200_000)
+        server.data_received(outgoing.read())
+    most, read = 0, sum(len(received.data) for received, _ in opened)
+    assert read <= 2 * 16 * 16_384, "one at once, and one after its time was over"
+    while read < 12 * 200_000:
+        await asyncio.sleep(0)
+        before, read = read, sum(len(received.data) for received, _ in opened)
+        most = max(most, read - before)
+    assert most <= 16 * 16_384
+
+
+@pytest.mark.skipif(loop_factory() is asyncio.new_event_loop, reason="needs uvloop")
+async def test_clients_share_the_turns_of_their_event_loop(authority: Authority) -> None:
+    async def connect(port: int) -> bool:
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_connection(
+            asyncio.Protocol, "127.0.0.1", port, ssl=authority.client(), server_hostname="localhost"
+        )
+        assert isinstance(transport, TlsTransport)
+        transport.abort()
+        return transport._turns is turns_of(loop)
+
+    def run(port: int) -> bool:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            return runner.run(connect(port))
+
+    async with running(ok, tls=authority.server) as server:
+        assert await asyncio.to_thread(run, server.port)
 
 
 def first_flight(authority: Authority, size: int) -> bytes:

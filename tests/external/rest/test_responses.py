@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import aiohttp
 import pytest
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.streams import StreamReader
 
-from homeostat.edge.responses import _SLICE
+from homeostat.edge.responses import _SLICE, PacedConnector, PacedHandler
 from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.errors import ResponseTooLargeError
 from homeostat.external.rest.request import Request
@@ -81,6 +83,57 @@ async def test_many_responses_of_tiny_chunks_share_the_turns(monkeypatch: pytest
     is_over = True
     assert {each.body for each in answers} == {b"x" * 20_000}
     assert most <= 3, "one of those that arrive, and one of those that wait"
+
+
+async def test_readers_that_go_on_share_the_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.connection.turns.LONGEST_S", -1.0)
+    loop, pieces, most, is_over = asyncio.get_running_loop(), 0, 0, False
+    feed = StreamReader.feed_data
+
+    def counted(reader: StreamReader, data: bytes, size: int = 0) -> bool:
+        nonlocal pieces
+        pieces += 1
+        return feed(reader, data, size)
+
+    def tick() -> None:
+        nonlocal pieces, most
+        most, pieces = max(most, pieces), 0
+        if not is_over:
+            loop.call_soon(tick)
+
+    monkeypatch.setattr(StreamReader, "feed_data", counted)
+    tiny = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 60_000 + b"0\r\n\r\n"
+
+    may_read = asyncio.Event()
+
+    async def read(session: aiohttp.ClientSession, host: str) -> int:
+        async with session.get(f"http://{host}/") as response:
+            await may_read.wait()
+            return sum([len(data) async for data in response.content.iter_any()])
+
+    connector = PacedConnector()
+    async with aiohttp.ClientSession(connector=connector, read_bufsize=512) as session, speaking(says(tiny)) as host:
+        asked = asyncio.gather(*(read(session, host) for _ in range(12)))
+        await asyncio.sleep(0.3)  # Meanwhile all buffers are full.
+        tick()
+        may_read.set()
+        assert await asked == [60_000] * 12
+    is_over = True
+    assert most <= 3 * _SLICE / 6, "as many as three slices have"
+
+
+async def test_a_response_that_breaks_off_is_read_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("homeostat.edge.connection.turns.LONGEST_S", -1.0)
+    handler = PacedHandler(asyncio.get_running_loop())
+    handler.connection_made(asyncio.Transport())
+    handler.set_response_params(read_bufsize=1 << 20)
+    handler.data_received(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 40_000)
+    handler.connection_lost(None)
+    _, payload = await handler.read()
+    assert payload.total_bytes < 2 * _SLICE
+    with pytest.raises(aiohttp.ClientPayloadError):
+        await payload.read()
+    assert payload.total_bytes == 40_000
 
 
 async def test_bytes_behind_a_response_do_not_answer_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from homeostat.server.admission.pace import Deadlines, Pace, Room
+from homeostat.server.admission.pace import Deadlines, Pace, Room, Shares
 from homeostat.server.admission.policies.policy import binding_of, policy_of
 from homeostat.server.admission.registry import AdmissionRules
 from homeostat.server.kinds.registry import Kind, Registry
@@ -107,6 +107,25 @@ async def test_large_bodies_wait_for_room_and_a_cancelled_one_gives_its_place_on
     await asyncio.gather(*tasks, return_exceptions=True)
     assert sorted(entered) == [0, 1, 3, 4, 5]
     assert room.total == 0
+
+
+async def test_each_sender_of_large_answers_may_take_what_all_leave_free() -> None:
+    shares, taken, may_end = Shares(60), list[str](), asyncio.Event()
+
+    async def receive(owner: str) -> None:
+        with shares.share(owner) as share:
+            await share.take(10)
+            taken.append(owner)
+            await may_end.wait()
+
+    tasks = [asyncio.create_task(receive(owner)) for owner in "aaaaaabbb"]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert sorted(taken) == ["a", "a", "a", "b"]
+    tasks[3].cancel()
+    may_end.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (len(taken), shares.total) == (8, 0)
 
 
 def test_the_bindings_of_thousands_of_policies_are_found_in_little_time() -> None:

@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 
 _REPORT_EVERY_S = 10.0
 _MOST_REPORTED = 1000
+_LONGEST_REASON = 4096
+_QUICK_ANSWER = 16 * 1024
+"""A larger one is read in a thread."""
 
 
 @dataclass(slots=True)
@@ -157,20 +160,20 @@ class Webhooks:
                 "the webhook does not accept AdmissionReview v1, the only version that this server supports"
             )
         call = attempt.call
+        uid = call.backend.new_uid()
         try:
             address = address_of(webhook.endpoint, call.store)
-            uid = call.backend.new_uid()
-            answer = await self._client.post(
+            async with self._client.post(
                 address,
                 webhook.endpoint.authorities,
                 partial(review_of, attempt, kind, uid, may_patch=may_patch),
                 timeout_s=webhook.timeout_s,
                 large_for=call.user.name if is_large(call) or is_heavy(attempt.obj) else "",
-            )
+            ) as answer:
+                read = partial(verdict_of, answer, webhook=webhook.name, uid=uid, may_patch=may_patch)
+                return await in_thread(read, user=call.user.name) if len(answer) > _QUICK_ANSWER else read()
         except CallError as error:
             raise CallError(f"failed to call webhook: {error}") from error
-        try:
-            return verdict_of(answer, webhook=webhook.name, uid=uid, may_patch=may_patch)
         except AnswerError as error:
             raise AnswerError(f"received invalid webhook response: {error}") from error
 
@@ -208,7 +211,7 @@ async def _patched(attempt: Attempt, webhook: Webhook, kind: Kind, verdict: Verd
     except ApiError as error:
         raise InternalError(
             f'Internal error occurred: the patch of admission webhook "{webhook.name}" cannot be applied: '
-            f"{error.message}"
+            f"{error.message[:_LONGEST_REASON]}"
         ) from error
     return attempt if after is None else await attempt.with_object(after, kind)
 

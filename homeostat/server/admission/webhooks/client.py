@@ -10,21 +10,23 @@ import asyncio
 import base64
 import binascii
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
 from homeostat.edge.imports import import_in_thread
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
-from homeostat.server.admission.pace import Deadlines, Pace, Room
+from homeostat.server.admission.pace import Deadlines, Pace, Room, Share, Shares
 from homeostat.store.base import Key, Store
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession
+    from aiohttp import ClientResponse, ClientSession
 
 _MOST_CONTEXTS = 64
 MOST_CALLS = 4
@@ -32,6 +34,11 @@ MOST_CALLS = 4
 MOST_BYTES = 64 * 1024 * 1024
 """Of large calls under way; further large ones wait."""
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
+_LARGE_ANSWER = 64 * 1024
+MOST_ANSWER_BYTES = 64 * 1024 * 1024
+"""Of large answers that are being received and read. A host may have as much as all of them leave free."""
+_BUFFER = 64 * 1024
+"""Twice as much waits at most for whoever reads an answer."""
 _JSON = "application/json"
 
 
@@ -127,26 +134,30 @@ class WebhookClient:
         self._pace = Pace(MOST_CALLS)
         self._deadlines = Deadlines(MOST_CALLS)
         self._room = Room(MOST_BYTES)
+        self._answers = Shares(MOST_ANSWER_BYTES)
         self._reading: dict[str, asyncio.Task[ssl.SSLContext]] = {}
 
+    @asynccontextmanager
     async def post(
         self, address: Address, authorities: str, body: Body, *, timeout_s: float, large_for: str = ""
-    ) -> bytes:
-        """The body of the response; `CallError` if there is none.
+    ) -> AsyncIterator[bytes]:
+        """The body of the response, for which there is room until the caller has read it; `CallError` if there is none.
 
         A large body waits for room and is made in a thread, in turn with those of other users: `large_for` is the user.
         """
-        # In a new task: a call that has not waited yet has none, and timeouts need one.
-        return await asyncio.create_task(
-            self._post(address, authorities, body, timeout_s=timeout_s, large_for=large_for)
-        )
+        with self._answers.share(urlsplit(address.url).netloc) as share:
+            call = self._post(address, authorities, body, share, timeout_s=timeout_s, large_for=large_for)
+            # In a new task: a call that has not waited yet has none, and timeouts need one.
+            yield await asyncio.create_task(call)
 
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
             self._session = None
 
-    async def _post(self, address: Address, authorities: str, body: Body, *, timeout_s: float, large_for: str) -> bytes:
+    async def _post(
+        self, address: Address, authorities: str, body: Body, share: Share, *, timeout_s: float, large_for: str
+    ) -> bytes:
         await import_in_thread("homeostat.edge.responses")
         context = _contexts.get(authorities) or await self._read_context(authorities)
         from aiohttp import ClientConnectorError, ClientError
@@ -155,9 +166,9 @@ class WebhookClient:
         try:
             async with self._deadlines.within(timeout_s):
                 if large_for:
-                    return await self._post_large(address, context, body, timeout_s=timeout_s, user=large_for)
+                    return await self._post_large(address, context, body, share, timeout_s=timeout_s, user=large_for)
                 await self._pace.turn()
-                return await self._ask(address, context, _content(body), timeout_s=timeout_s)
+                return await self._ask(address, context, _content(body), share, timeout_s=timeout_s)
         except TimeoutError as error:
             raise _failure(f"{where}: timed out after {timeout_s:g} seconds", error) from None
         except ClientConnectorError as error:
@@ -167,13 +178,13 @@ class WebhookClient:
             raise _failure(f"{where}: {error}", error) from None
 
     async def _post_large(
-        self, address: Address, context: ssl.SSLContext, body: Body, *, timeout_s: float, user: str
+        self, address: Address, context: ssl.SSLContext, body: Body, share: Share, *, timeout_s: float, user: str
     ) -> bytes:
         async with self._room.place() as take:
             content = await in_thread(partial(_content, body), user=user)
             take(len(content))
             await self._pace.turn()
-            return await self._ask(address, context, content, timeout_s=timeout_s)
+            return await self._ask(address, context, content, share, timeout_s=timeout_s)
 
     async def _read_context(self, authorities: str) -> ssl.SSLContext:
         """Reading the authorities of the system takes 30 ms: in a thread, and once for all calls that wait for it."""
@@ -183,16 +194,20 @@ class WebhookClient:
             reading.add_done_callback(lambda _: self._reading.pop(authorities, None))
         return await asyncio.shield(reading)
 
-    async def _ask(self, address: Address, context: ssl.SSLContext, body: bytes, *, timeout_s: float) -> bytes:
+    async def _ask(
+        self, address: Address, context: ssl.SSLContext, body: bytes, share: Share, *, timeout_s: float
+    ) -> bytes:
         from aiohttp import ServerDisconnectedError
 
         try:
-            return await self._exchange(address, context, body, timeout_s=timeout_s)
+            return await self._exchange(address, context, body, share, timeout_s=timeout_s)
         except ServerDisconnectedError:
             # The peer closed an idle connection just now.
-            return await self._exchange(address, context, body, timeout_s=timeout_s)
+            return await self._exchange(address, context, body, share, timeout_s=timeout_s)
 
-    async def _exchange(self, address: Address, context: ssl.SSLContext, body: bytes, *, timeout_s: float) -> bytes:
+    async def _exchange(
+        self, address: Address, context: ssl.SSLContext, body: bytes, share: Share, *, timeout_s: float
+    ) -> bytes:
         async with self._opened().post(
             address.url,
             params={"timeout": f"{timeout_s:g}s"},
@@ -204,13 +219,7 @@ class WebhookClient:
         ) as answer:
             if not 200 <= answer.status < 300:
                 raise CallError(f'Post "{address.url}": the webhook returned HTTP {answer.status}')
-            parts, size = [], 0
-            async for part in answer.content.iter_any():
-                parts.append(part)
-                size += len(part)
-                if size > MAX_ANSWER_BYTES:
-                    raise CallError(f'Post "{address.url}": the response is larger than {MAX_ANSWER_BYTES} bytes')
-            return b"".join(parts)
+            return await _received(answer, address, share)
 
     def _opened(self) -> ClientSession:
         if self._session is None:
@@ -223,6 +232,7 @@ class WebhookClient:
                 cookie_jar=DummyCookieJar(),
                 timeout=ClientTimeout(total=None),
                 auto_decompress=False,
+                read_bufsize=_BUFFER,
                 headers={
                     "Content-Type": _JSON,
                     "Accept": f"{_JSON}, */*",
@@ -231,3 +241,15 @@ class WebhookClient:
                 },
             )
         return self._session
+
+
+async def _received(answer: ClientResponse, address: Address, share: Share) -> bytes:
+    """The body of a response. A large one waits for room: the webhook sends no more meanwhile."""
+    content = bytearray()
+    async for part in answer.content.iter_any():
+        content += part
+        if len(content) > MAX_ANSWER_BYTES:
+            raise CallError(f'Post "{address.url}": the response is larger than {MAX_ANSWER_BYTES} bytes')
+        if len(content) > _LARGE_ANSWER and not share.size:
+            await share.take(min(answer.content_length or MAX_ANSWER_BYTES, MAX_ANSWER_BYTES))
+    return bytes(content)

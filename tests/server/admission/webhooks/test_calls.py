@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import ssl
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 
+from homeostat.edge.reply import Reply
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import User
 from homeostat.server.view.encode import draft_of, object_of
@@ -352,9 +355,32 @@ async def test_a_request_from_a_socket_waits_for_webhooks(plane: Plane, hooks: H
 
 async def test_warnings_beyond_what_headers_can_hold_are_left_out(api: Api, hooks: Hooks) -> None:
     def warn(_: dict[str, Any]) -> dict[str, Any]:
-        return {"allowed": True, "warnings": [f"{n}" * 3000 for n in range(9)] + ["x" * 8000] * 50}
+        return {"allowed": True, "warnings": [f"{n}" * 3000 for n in range(9)] + ["x" * 8000] * 4}
 
     await configure(api, VALIDATING, hooks.webhook("/v", warn))
     warnings = (await create(api)).headers["warning"]
     assert sum(map(len, warnings)) < 6000
     assert len(warnings[0]) > 200
+
+
+async def test_large_answers_of_webhooks_hold_nobody_up(api: Api, hooks: Hooks) -> None:
+    operations = [{"op": "add", "path": "/data/x", "value": "y" * 80}] * 9_000
+    response = {
+        "uid": "UID",
+        "allowed": True,
+        "patchType": "JSONPatch",
+        "patch": base64.b64encode(msgspec.json.encode(operations)).decode(),
+        "warnings": [f"w{at}" for at in range(200_000)],
+    }
+    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
+    encoded = msgspec.json.encode(review)
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return Reply(200, encoded.replace(b"UID", request["uid"].encode(), 1))
+
+    await configure(api, MUTATING, hooks.webhook("/v", answer))
+    hooks.at_once = asyncio.Barrier(8)
+    async with measured_turns() as turns:
+        answers = await asyncio.gather(*(create(api, configmap(f"c{at}")) for at in range(8)))
+    assert {each.status for each in answers} == {201}
+    assert turns.longest_s < 0.1, "a single one took seconds"

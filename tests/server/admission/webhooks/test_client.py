@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from homeostat.edge.reply import Reply
+from homeostat.server.admission.pace import Shares
 from homeostat.server.admission.webhooks import client as webhook_client
 from homeostat.server.admission.webhooks.client import Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
+from tests.edge.wire import eventually
 from tests.external.rest.raw import read_head, speaking
 from tests.server.admission.hooks import MUTATING, VALIDATING, Hooks, allow, configuration, deny
 
@@ -31,7 +33,12 @@ async def client() -> AsyncIterator[WebhookClient]:
 async def post(client: WebhookClient, hooks: Hooks, *, timeout_s: float = 5, bundle: str | None = None) -> bytes:
     address = Address(f"https://localhost:{hooks.port}/v", None)
     bundle = hooks.identity.bundle if bundle is None else bundle
-    return await client.post(address, bundle, BODY, timeout_s=timeout_s)
+    return await sent(client, address, bundle, timeout_s=timeout_s)
+
+
+async def sent(client: WebhookClient, address: Address, bundle: str, *, timeout_s: float = 5) -> bytes:
+    async with client.post(address, bundle, BODY, timeout_s=timeout_s) as answer:
+        return answer
 
 
 async def test_a_slow_webhook_is_given_up(client: WebhookClient, hooks: Hooks) -> None:
@@ -52,7 +59,7 @@ async def test_a_webhook_must_prove_itself(client: WebhookClient, hooks: Hooks, 
 async def test_a_certificate_must_name_the_host(client: WebhookClient, hooks: Hooks) -> None:
     address = Address(f"https://127.0.0.1:{hooks.port}/v", None)
     with pytest.raises(CallError, match=r"[Cc]ertificate"):
-        await client.post(address, hooks.identity.bundle, BODY, timeout_s=5)
+        await sent(client, address, hooks.identity.bundle)
 
 
 @pytest.mark.parametrize("status", [302, 404, 500])
@@ -85,7 +92,7 @@ async def test_interim_responses_without_end_are_given_up(client: WebhookClient)
 
     async with speaking(interim) as host:
         with pytest.raises(CallError, match="too many interim responses"):
-            await client.post(Address(f"http://{host}/v", None), "", BODY, timeout_s=5)
+            await sent(client, Address(f"http://{host}/v", None), "")
 
 
 async def test_a_cancelled_request_cancels_its_call(client: WebhookClient, hooks: Hooks) -> None:
@@ -173,7 +180,7 @@ async def test_a_failed_call_leaves_nothing_for_the_garbage_collector(client: We
 
     async def fail() -> None:
         with pytest.raises(CallError, match=r"127\.0\.0\.1:1: \[Errno 111\]"):
-            await client.post(address, hooks.identity.bundle, BODY, timeout_s=5)
+            await sent(client, address, hooks.identity.bundle)
 
     await fail()
     gc.collect()
@@ -188,7 +195,7 @@ async def test_a_failed_call_leaves_nothing_for_the_garbage_collector(client: We
 
 async def test_the_text_of_a_failure_shows_no_object_in_memory(client: WebhookClient, hooks: Hooks) -> None:
     with pytest.raises(CallError) as raised:
-        await client.post(Address("https://127.0.0.1:1/v", None), hooks.identity.bundle, BODY, timeout_s=5)
+        await sent(client, Address("https://127.0.0.1:1/v", None), hooks.identity.bundle)
     assert " at 0x" not in str(raised.value)
 
 
@@ -204,13 +211,41 @@ async def test_a_large_body_is_made_when_there_is_room_for_it(hooks: Hooks, monk
         return BODY
 
     async def call() -> bytes:
-        return await client.post(address, hooks.identity.bundle, body, timeout_s=10, large_for="alice")
+        async with client.post(address, hooks.identity.bundle, body, timeout_s=10, large_for="alice") as answer:
+            return answer
 
     calls = asyncio.gather(*(call() for _ in range(6)))
     await hooks.arrived.wait()
     assert made <= 2
     assert len(await calls) == made == 6
     await client.close()
+
+
+async def test_large_answers_wait_for_room_and_hold_up_no_other_webhook(
+    client: WebhookClient, hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, may_end, shares = 1_000_000, asyncio.Event(), Shares(8_000_000)
+    monkeypatch.setattr(webhook_client, "MAX_ANSWER_BYTES", size)
+    monkeypatch.setattr(client, "_answers", shares)
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_head(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * (size - 1))
+        await may_end.wait()
+        writer.write(b"x")
+        await writer.drain()
+
+    hooks.on("/v", lambda _: Reply(200, b"y" * size))
+    async with speaking(slow) as host:
+        address = Address(f"http://{host}/v", None)
+        asked = asyncio.gather(*(sent(client, address, "", timeout_s=30) for _ in range(12)))
+        await eventually(lambda: shares.total == 4 * size)
+        assert await post(client, hooks) == b"y" * size
+        await asyncio.sleep(0.1)
+        assert shares.total == 4 * size, "the others wait"
+        may_end.set()
+        assert {len(each) for each in await asked} == {size}
+    assert shares.total == 0
 
 
 async def test_ignored_failures_of_a_webhook_are_logged_once_in_a_while(

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from homeostat.server.admission.webhooks.review import AnswerError, Verdict, verdict_of
+from homeostat.objects.patch.json import MAX_OPERATIONS
+from homeostat.server.admission.webhooks.review import LARGEST_PART, AnswerError, Verdict, verdict_of
 
 REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 PATCH = base64.b64encode(b'[{"op":"remove","path":"/a"}]').decode()
@@ -87,3 +88,30 @@ def test_what_is_no_answer_is_refused(review: Any, told: str) -> None:
 def test_a_validating_webhook_may_not_patch(more: dict[str, str]) -> None:
     with pytest.raises(AnswerError, match="validating webhook may not return"):
         read(answer(**more), may_patch=False)
+
+
+def test_large_warnings_and_annotations_are_left_out() -> None:
+    many = answer(warnings=["w"] * LARGEST_PART, auditAnnotations={f"k{at}": "v" for at in range(LARGEST_PART)})
+    verdict = read(many)
+    assert verdict.annotations == {}
+    assert verdict.warnings == [f"the webhook returned {4 * LARGEST_PART + 1} bytes of warnings; they are left out"]
+
+
+def test_a_denial_with_a_large_explanation_stays_a_denial() -> None:
+    refusal = read(answer(allowed=False, status={"message": "x" * LARGEST_PART, "code": 403})).refusal
+    assert refusal is not None
+    assert (refusal.code, refusal.causes) == (400, ())
+    assert len(refusal.message) < 200
+
+
+def test_a_patch_of_too_many_operations_is_refused_before_it_is_applied() -> None:
+    operations = [{"op": "remove", "path": "/a"}] * (MAX_OPERATIONS + 1)
+    encoded = base64.b64encode(msgspec.json.encode(operations)).decode()
+    with pytest.raises(AnswerError, match=f"has {MAX_OPERATIONS + 1} operations; at most {MAX_OPERATIONS}"):
+        read(answer(patch=encoded, patchType="JSONPatch"))
+
+
+def test_a_text_that_the_error_quotes_is_short() -> None:
+    with pytest.raises(AnswerError) as caught:
+        read(answer(uid="2" * 1_000_000))
+    assert len(str(caught.value)) < 400
