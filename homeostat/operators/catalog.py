@@ -53,6 +53,7 @@ class _KeptFace(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     prefixes: tuple[str, ...]
     open: str
+    first: str | None = None
     alone: tuple[str, ...] = ()
     port: int
     pages: tuple[tuple[str, str], ...]

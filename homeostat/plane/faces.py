@@ -16,7 +16,7 @@ from homeostat.operators.catalog import declared_sections
 from homeostat.operators.dashboard import NAME, with_dashboard
 from homeostat.plane.background import LEASES
 from homeostat.plane.plane import Plane
-from homeostat.runtime.faces.face import Face, Figures, Surroundings, TokenFacts, opener_of
+from homeostat.runtime.faces.face import Face, Figures, First, Surroundings, TokenFacts, first_of, opener_of
 from homeostat.runtime.faces.hosting import serve_faces
 from homeostat.runtime.faces.listeners import arrange
 from homeostat.runtime.supervisor import Supervisor
@@ -50,7 +50,8 @@ async def faces_served(
     # Without an operator nobody expects a port beside that of the API.
     listeners = arrange(with_dashboard(faces, own=choice.own, without=choice.without) if supervisors else faces, choice)
     environment = plane.settings.environment
-    async with serve_faces(listeners, partial(_opened, hosted), ssl=context, environment=environment) as served:
+    opened, first = partial(_opened, hosted), partial(_first_of, hosted)
+    async with serve_faces(listeners, opened, ssl=context, environment=environment, first_of=first) as served:
         plane.faces.extend(served)
         yield
 
@@ -86,6 +87,10 @@ def _tokens(plane: Plane) -> list[TokenFacts]:
         TokenFacts(id=each.id, user=each.user, groups=each.groups, created=each.created, expires=each.expires)
         for each in Tokens(plane.settings.data / "tokens.json").list()
     ]
+
+
+def _first_of(hosted: dict[str, _Hosted], face: Face) -> First | None:
+    return first_of(face, hosted[face.name].surroundings)
 
 
 @asynccontextmanager

@@ -40,6 +40,7 @@ FACES = (
         title="REST API",
         prefixes=("/",),
         open="homeostat.web.actions.serving:open_app",
+        first="homeostat.web.dashboard.login.first:open_first_of_rest",
         pages=(("REST API", "/api/v1"), ("dashboard", "/dashboard")),
         kinds="homeostat.web.actions.access:KINDS",
         rules="homeostat.web.actions.access:RULES",

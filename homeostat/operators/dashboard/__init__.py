@@ -21,6 +21,7 @@ DASHBOARD: Final = Face(
     prefixes=(PLACE,),
     alone=("/",),
     open="homeostat.web.dashboard.serving:open_app",
+    first="homeostat.web.dashboard.login.first:open_first",
     rules="homeostat.operators.dashboard.access:RULES",
     sign_in=f"{PLACE}/login/once",
 )

@@ -15,7 +15,7 @@ prefix until the first request for it arrives, and only then is its app opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,8 @@ import msgspec
 
 from homeostat.client.base import Client
 from homeostat.edge.metrics.exposition import Collector
-from homeostat.edge.server import Handler
+from homeostat.edge.request import Request
+from homeostat.edge.server import Answer, Handler
 from homeostat.objects.json import JsonObject
 from homeostat.runtime.deployment import FaceAdmission
 from homeostat.runtime.faces.private import PrivateSecrets
@@ -109,6 +110,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Open = Callable[[Surroundings], AbstractAsyncContextManager[Handler]]
+First = Callable[[Request], Awaitable[Answer] | None]
+"""Answers a request before the app is open; None leaves it to the app."""
+OpenFirst = Callable[[Surroundings], First]
 Check = Callable[[Mapping[str, str]], None]
 """Raises `ValueError` for an environment that the face cannot be opened with."""
 
@@ -124,8 +128,8 @@ class FaceRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Face(msgspec.Struct, frozen=True, kw_only=True):
-    """`open`, `kinds`, `rules` and `check` are the objects themselves or references (`package.module:name`) that are
-    imported when needed.
+    """`open`, `first`, `kinds`, `rules` and `check` are the objects themselves or references (`package.module:name`)
+    that are imported when needed.
     """
 
     name: str
@@ -134,6 +138,10 @@ class Face(msgspec.Struct, frozen=True, kw_only=True):
     prefixes: tuple[str, ...]
     """The path prefixes that it serves. The app gets whole paths. `/` serves all paths that no other face serves."""
     open: Open | str
+    first: OpenFirst | str | None = None
+    """Answers requests before the app is open, where few imports are enough for that. It is imported for the first
+    request, too.
+    """
     alone: tuple[str, ...] = ()
     """Further prefixes that it serves at an address where no other face serves these paths, as on a port of its own."""
     port: int = PORT
@@ -167,6 +175,14 @@ def opener_of(face: Face) -> Open:
     """Imports the app, which may take some tenths of a second."""
     found: Open = load_reference(face.open) if isinstance(face.open, str) else face.open
     return found
+
+
+def first_of(face: Face, given: Surroundings) -> First | None:
+    """Imports it, which takes some milliseconds."""
+    if face.first is None:
+        return None
+    found: OpenFirst = load_reference(face.first) if isinstance(face.first, str) else face.first
+    return found(given)
 
 
 def rules_of_face(face: Face) -> FaceRules:

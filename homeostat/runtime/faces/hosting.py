@@ -21,7 +21,7 @@ from homeostat.edge.limits import MIB, Limits
 from homeostat.edge.loopback import refusal_of
 from homeostat.edge.request import Request
 from homeostat.edge.server import Answer, Handler, serve
-from homeostat.runtime.faces.face import Face
+from homeostat.runtime.faces.face import Face, First
 from homeostat.runtime.faces.listeners import FaceError, Listener, by_prefix, prefixes_of
 from homeostat.runtime.faces.on_demand import OnDemand, refuse
 
@@ -31,6 +31,8 @@ _MOST_TITLES = 2
 _GRACE_S: Final = 3.0
 
 OpenFace = Callable[[Face], AbstractAsyncContextManager[Handler]]
+FirstOf = Callable[[Face], First | None]
+"""`face.first_of` with the surroundings of the face."""
 
 
 class ServedFace(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +50,7 @@ async def serve_faces(
     *,
     ssl: tls.SSLContext | None,
     environment: Mapping[str, str] | None = None,
+    first_of: FirstOf | None = None,
 ) -> AsyncIterator[tuple[ServedFace, ...]]:
     """Serves during the block, and finishes running requests at its end. `environment` decides which faces are opened
     at once. `FaceError` if a required port is in use. Without TLS only this machine is served, and no web page of
@@ -56,18 +59,23 @@ async def serve_faces(
     async with AsyncExitStack() as stack:
         served: list[ServedFace] = []
         for listener in listeners:
-            served += await _listen(stack, listener, open_face, ssl, environment or {})
+            apps = {each.name: _on_demand(each, open_face, first_of) for each in listener.faces}
+            served += await _listen(stack, listener, apps, ssl, environment or {})
         yield tuple(served)
+
+
+def _on_demand(face: Face, open_face: OpenFace, first_of: FirstOf | None) -> OnDemand:
+    open_first = partial(first_of, face) if first_of is not None and face.first is not None else None
+    return OnDemand(face.title, partial(open_face, face), open_first=open_first)
 
 
 async def _listen(
     stack: AsyncExitStack,
     listener: Listener,
-    open_face: OpenFace,
+    apps: Mapping[str, OnDemand],
     ssl: tls.SSLContext | None,
     environment: Mapping[str, str],
 ) -> list[ServedFace]:
-    apps = {face.name: OnDemand(face.title, partial(open_face, face)) for face in listener.faces}
     prefixes, place = prefixes_of(listener.faces), listener.place
     local = frozenset(face.name for face in listener.faces if ssl is None and not face.is_signed)
 

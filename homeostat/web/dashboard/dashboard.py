@@ -37,8 +37,8 @@ from homeostat.web.dashboard.html.command import command
 from homeostat.web.dashboard.html.layout import Page, Viewer, json_reply, page_reply, redirect
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
-from homeostat.web.dashboard.login.once import OnceLoginPage
-from homeostat.web.dashboard.login.page import Identify, LogIn, LoginPage, login_place
+from homeostat.web.dashboard.login.once import OnceLoginForm, OnceLoginPage
+from homeostat.web.dashboard.login.page import Identify, LogIn, LoginForm, LoginPage, login_place
 from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import HERE as OBJECTS
 from homeostat.web.dashboard.objects.kinds import NO_NAMESPACE, ServedKinds
@@ -47,7 +47,7 @@ from homeostat.web.dashboard.objects.section import objects_section
 from homeostat.web.dashboard.palette import Palette
 from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.section import Effect, HiddenSectionError, Section, running
-from homeostat.web.dashboard.static import Static
+from homeostat.web.dashboard.static import Static, static_of
 from homeostat.web.dashboard.visit import View, Visit
 from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of, unknown
 from homeostat.web.kit.routing import Add
@@ -99,12 +99,14 @@ class Dashboard:
         self._client, self._kinds, self._within = client, ServedKinds(client), within
         self._sections = [*sections, objects_section(client, self._kinds, sections)]
         self._identify = identify
-        self._static = Static([("REST API", "/docs")] if log_in is not None else [])
+        self._static = static_of(has_users=log_in is not None)
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)
         self._palette = Palette(client, self._kinds, self._sections)
-        self._login = LoginPage(identify, log_in, sessions, self._static, is_plane=redeem is not None, data=data)
-        self._once = OnceLoginPage(redeem, identify, sessions, self._static, data) if redeem is not None else None
+        self._login_form = LoginForm(self._static, has_users=log_in is not None, is_plane=redeem is not None, data=data)
+        self._login = LoginPage(self._login_form, identify, log_in, sessions)
+        self._once_form = OnceLoginForm(self._static, data)
+        self._once = OnceLoginPage(self._once_form, redeem, identify, sessions) if redeem is not None else None
         self._sessions, self._secret = sessions, os.urandom(32)
         self._turn: Turn | None = None
 
@@ -119,13 +121,13 @@ class Dashboard:
                 add_page("GET", path, self._page(view, section))
             for path, effect in section.forms.items():
                 add_page("POST", path, self._form(effect, section, section.most_fields.get(path, MOST_FIELDS)))
-        add_page("GET", f"{ROOT}/login", self._login.show)
+        add_page("GET", f"{ROOT}/login", self._login_form.show)
         add_page("POST", f"{ROOT}/login", self._login.take)
         add_page("POST", f"{ROOT}/logout", self._log_out)
         add("GET", f"{ROOT}/static/{{version}}/{{name}}", self._static.show)
         add("GET", f"{ROOT}/{{path:path}}", self._page(_not_found))
         if self._once is not None:
-            add("GET", f"{ROOT}/login/once", self._once.show)
+            add("GET", f"{ROOT}/login/once", self._once_form.show)
             add("POST", f"{ROOT}/login/once", self._once.take)
 
     @asynccontextmanager

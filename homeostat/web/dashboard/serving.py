@@ -18,6 +18,7 @@ from homeostat.web.dashboard.access.people import Nobody, People
 from homeostat.web.dashboard.access.section import access_section
 from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.html.layout import redirect
+from homeostat.web.dashboard.login.first import DashboardFigures
 from homeostat.web.dashboard.login.page import Identify, LogIn
 from homeostat.web.dashboard.operators import operators_section
 from homeostat.web.dashboard.root import ROOT
@@ -25,7 +26,6 @@ from homeostat.web.dashboard.section import Section, open_sections
 from homeostat.web.dashboard.workloads.section import workloads_section
 from homeostat.web.kit.answering import Answering
 from homeostat.web.kit.gate import Gate, OpenGate
-from homeostat.web.kit.metrics import RestFigures
 from homeostat.web.kit.refusal import RefusalError, refusal_reply
 from homeostat.web.kit.review_gate import Kinds, ReviewGate
 from homeostat.web.kit.routing import Page
@@ -34,11 +34,6 @@ from homeostat.web.kit.sessions.sessions import Sessions
 SESSION_S: Final = 24 * 3600.0
 """How long a login lasts, unless the token ends before."""
 _NO_TYPES: Final = Kinds(of_type=lambda *_: ("", ""), permissions={})
-
-
-class DashboardFigures(RestFigures):
-    prefix = "homeostat_dashboard"
-    title = "pages of the dashboard"
 
 
 @asynccontextmanager

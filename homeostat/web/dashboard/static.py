@@ -65,3 +65,8 @@ class Static:
         # During an upgrade a browser may request the version of another replica: it must not cache ours under that URL.
         headers = _HEADERS if captured["version"] == self.version else (("Cache-Control", "no-store"), *_HEADERS[1:])
         return Reply(200, _FILES[name], _TYPES[name], headers)
+
+
+def static_of(*, has_users: bool) -> Static:
+    """Beside the REST API, which has users, pages lead to its documentation."""
+    return Static([("REST API", "/docs")] if has_users else [])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
 import aiohttp
 
 from homeostat.edge.reply import Reply
-from homeostat.edge.server import Handler, serve
+from homeostat.edge.request import Request
+from homeostat.edge.server import Answer, Handler, serve
+from homeostat.runtime.faces.face import First
 from homeostat.runtime.faces.on_demand import OnDemand
 from homeostat.testing.eventually import eventually
 
@@ -56,6 +59,66 @@ async def test_it_is_opened_once_when_somebody_asks_and_again_when_it_failed() -
         await eventually(ask, lambda each: each == (503, told))
         opening.trouble = ""
         await eventually(ask, lambda each: each[0] == 200)
+        await server.stop()
+
+
+async def test_pages_that_need_few_imports_are_answered_before_the_app_is_open() -> None:
+    opens, loaded, may_open = 0, list[int](), asyncio.Event()
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Handler]:
+        nonlocal opens
+        opens += 1
+        await may_open.wait()
+        yield lambda request: Reply(200, b"from the app", "text/plain")
+
+    def open_first() -> First:
+        loaded.append(threading.get_ident())
+        return _login
+
+    app = OnDemand("dashboard", opening, open_first=open_first)
+    async with app.running(), aiohttp.ClientSession() as session:
+        server = await serve(app)
+
+        async def ask(path: str) -> str:
+            async with session.get(f"http://127.0.0.1:{server.port}{path}") as answer:
+                return await answer.text()
+
+        assert (opens, loaded) == (0, [])
+        assert set(await asyncio.gather(ask("/login"), ask("/login"))) == {"sign in"}
+        await eventually(lambda: opens, lambda count: count == 1)
+        home = asyncio.ensure_future(ask("/"))
+        assert await ask("/login") == "sign in"
+        assert not home.done()
+        may_open.set()
+        assert await home == "from the app"
+        assert await ask("/login") == "from the app"
+        assert len(loaded) == 1
+        assert threading.get_ident() not in loaded, "its imports do not hold up the event loop"
+        await server.stop()
+
+
+async def _sign_in() -> Answer:
+    return Reply(200, b"sign in", "text/plain")
+
+
+def _login(request: Request) -> Awaitable[Answer] | None:
+    return _sign_in() if request.path == "/login" else None
+
+
+async def test_after_a_failure_to_open_no_page_looks_as_if_the_app_were_there() -> None:
+    opening = Opening()
+    opening.trouble = "JWT_EXPIRY_HOURS makes no sense"
+    app = OnDemand("dashboard", opening, open_first=lambda: _login)
+    async with app.running(), aiohttp.ClientSession() as session:
+        server = await serve(app)
+
+        async def ask() -> int:
+            async with session.get(f"http://127.0.0.1:{server.port}/login") as answer:
+                return answer.status
+
+        assert await ask() == 200
+        await eventually(ask, lambda status: status == 503)
         await server.stop()
 
 

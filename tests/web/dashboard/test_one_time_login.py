@@ -11,7 +11,7 @@ from homeostat.edge.request import Headers, Peer, Request
 from homeostat.plane import Plane
 from homeostat.plane.sign_in import LIFE_S, OneTimeCode
 from homeostat.server.access.tokens.file import Tokens
-from homeostat.web.dashboard.login.once import OnceLoginPage
+from homeostat.web.dashboard.login.once import OnceLoginForm, OnceLoginPage
 from homeostat.web.dashboard.static import Static
 from homeostat.web.kit.gate import Caller, OpenGate
 from homeostat.web.kit.refusal import RefusalError
@@ -89,7 +89,7 @@ async def test_a_login_that_fails_leaves_the_link_valid(tmp_path: Path, plane: P
             raise RefusalError(503, "cannot reach the control plane")
         return await OpenGate().identify(request)
 
-    pages = OnceLoginPage(code.redeem, identify, Sessions(plane.private, life_s=60), Static())
+    pages = OnceLoginPage(OnceLoginForm(Static()), code.redeem, identify, Sessions(plane.private, life_s=60))
     headers = Headers()
     headers["host"] = "127.0.0.1:8000"
     body = f"code={code.code}".encode()
@@ -106,12 +106,13 @@ async def test_a_login_that_fails_leaves_the_link_valid(tmp_path: Path, plane: P
 )
 async def test_from_another_machine_the_link_does_not_work(tmp_path: Path, plane: Plane, peer: str, host: str) -> None:
     code = OneTimeCode(Tokens(tmp_path / "tokens.json"))
-    pages = OnceLoginPage(code.redeem, OpenGate().identify, Sessions(plane.private, life_s=60), Static())
+    form = OnceLoginForm(Static())
+    page = OnceLoginPage(form, code.redeem, OpenGate().identify, Sessions(plane.private, life_s=60))
     headers = Headers()
     headers["host"] = host
     asked = Request("GET", "/dashboard/login/once", f"code={code.code}", headers, b"", Peer(peer), {})
     sent = Request("POST", "/dashboard/login/once", "", headers, f"code={code.code}".encode(), Peer(peer), {})
-    assert (await pages.show(asked, {})).status == 403
-    assert (await pages.take(sent, {})).status == 403
+    assert (await form.show(asked, {})).status == 403
+    assert (await page.take(sent, {})).status == 403
     async with code.redeem(code.code) as token:
         assert token != ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from homeostat.cli.operators.faces.places import RunFaces
     from homeostat.client.base import Client
     from homeostat.edge.server import Handler
-    from homeostat.runtime.faces.face import Face, Figures, Surroundings
+    from homeostat.runtime.faces.face import Face, Figures, First, Surroundings
     from homeostat.runtime.faces.hosting import ServedFace
     from homeostat.runtime.telemetry.metrics import Metrics
     from homeostat.web.certificates.files import FileCertificate
@@ -51,8 +51,8 @@ async def serve_beside(
     }
     context = certificate.context if certificate is not None else None
     try:
-        opened = partial(_opened, around)
-        serving = serve_faces(faces.listeners, opened, ssl=context, environment=os.environ)
+        opened, first = partial(_opened, around), partial(_first_of, around)
+        serving = serve_faces(faces.listeners, opened, ssl=context, environment=os.environ, first_of=first)
         served = await stack.enter_async_context(serving)
     except FaceError as error:
         raise Failure(str(error)) from error
@@ -76,6 +76,12 @@ async def _renew(
     metrics.register(CertificateMetrics(renewal, prefix="faces_certificate"))
     await stack.enter_async_context(background(recorder.run()))
     await stack.enter_async_context(beside(renewal.run, "renewal of the certificate"))
+
+
+def _first_of(around: Mapping[str, Surroundings], face: Face) -> First | None:
+    from homeostat.runtime.faces.face import first_of
+
+    return first_of(face, around[face.name])
 
 
 @asynccontextmanager

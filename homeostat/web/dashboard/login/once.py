@@ -29,18 +29,17 @@ from homeostat.web.kit.sessions.sessions import Sessions
 HERE: Final = f"{LOGIN}/once"
 
 
-class OnceLoginPage:
-    def __init__(
-        self, redeem: Redeem, identify: Identify, sessions: Sessions, static: Static, data: Path | None = None
-    ) -> None:
-        self._redeem, self._identify, self._sessions, self._static = redeem, identify, sessions, static
-        self._data = data
+class OnceLoginForm:
+    """The page with the button, which `first.py` shows before the dashboard is open."""
+
+    def __init__(self, static: Static, data: Path | None = None) -> None:
+        self._static, self._data = static, data
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
             _check_local(request)
         except RefusalError as error:
-            return self._refusal(request, error)
+            return self.refusal(request, error)
         code = dict(parse_qsl(request.query)).get("code", "")
         form = el(
             "form",
@@ -52,20 +51,7 @@ class OnceLoginPage:
         note = el("p", "This link works once. The session ends after twelve hours.", class_="note")
         return self._page(request, el("h1", "Sign in"), form, note)
 
-    async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
-        try:
-            _check_local(request)
-            if not is_own_page(request):
-                raise forbidden("This form was sent by another site.")
-            async with self._redeem(read_form(request).get("code", "")) as token:
-                if not token:
-                    raise forbidden("This link was used before, or has expired.")
-                kept = await started(request, token, self._identify, self._sessions)
-        except RefusalError as error:
-            return self._refusal(request, error)
-        return redirect(ROOT, COOKIE.keeping(request, kept))
-
-    def _refusal(self, request: Request, error: RefusalError) -> Reply:
+    def refusal(self, request: Request, error: RefusalError) -> Reply:
         more = (
             el("p", "To sign in otherwise, create a token on the machine of the control plane:"),
             el("p", command(admin_token(self._data, request))),
@@ -77,6 +63,26 @@ class OnceLoginPage:
     def _page(self, request: Request, *content: Markup, status: int = 200) -> Reply:
         page = Page("Sign in", el("div", *content, class_="login"), is_live=False, status=status)
         return page_reply(request, page, Viewer(), self._static)
+
+
+class OnceLoginPage:
+    """Takes the code that `form` sends."""
+
+    def __init__(self, form: OnceLoginForm, redeem: Redeem, identify: Identify, sessions: Sessions) -> None:
+        self._form, self._redeem, self._identify, self._sessions = form, redeem, identify, sessions
+
+    async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
+        try:
+            _check_local(request)
+            if not is_own_page(request):
+                raise forbidden("This form was sent by another site.")
+            async with self._redeem(read_form(request).get("code", "")) as token:
+                if not token:
+                    raise forbidden("This link was used before, or has expired.")
+                kept = await started(request, token, self._identify, self._sessions)
+        except RefusalError as error:
+            return self._form.refusal(request, error)
+        return redirect(ROOT, COOKIE.keeping(request, kept))
 
 
 def _check_local(request: Request) -> None:

@@ -53,23 +53,35 @@ class _Granted(msgspec.Struct, frozen=True):
     access_token: str
 
 
-class LoginPage:
-    def __init__(
-        self,
-        identify: Identify,
-        log_in: LogIn | None,
-        sessions: Sessions,
-        static: Static,
-        *,
-        is_plane: bool,
-        data: Path | None = None,
-    ) -> None:
-        self._identify, self._log_in, self._sessions, self._static = identify, log_in, sessions, static
-        self._is_plane, self._data = is_plane, data
+class LoginForm:
+    """The page with the form, which `first.py` shows before the dashboard is open. `has_users` asks for a name and a
+    password, too.
+    """
+
+    def __init__(self, static: Static, *, has_users: bool, is_plane: bool, data: Path | None = None) -> None:
+        self._static, self._has_users, self._is_plane, self._data = static, has_users, is_plane, data
 
     async def show(self, request: Request, captured: Mapping[str, str]) -> Reply:
         query = dict(parse_qsl(request.query))
-        return self._page(request, COOKIE.place_of(query.get("next", "")), note=_ENDED.get(query.get("ended", ""), ""))
+        return self.page(request, COOKIE.place_of(query.get("next", "")), note=_ENDED.get(query.get("ended", ""), ""))
+
+    def page(
+        self, request: Request, place: str, error: RefusalError | None = None, username: str = "", note: str = ""
+    ) -> Reply:
+        token = admin_token(self._data, request) if self._is_plane else ""
+        problem = str(error) if error is not None else ""
+        content = _content(place, problem, token, username, note, has_users=self._has_users)
+        page = Page("Sign in", content, is_live=False)
+        if error is not None:
+            page = msgspec.structs.replace(page, status=error.status)
+        return page_reply(request, page, Viewer(), self._static)
+
+
+class LoginPage:
+    """Takes what `form` sends."""
+
+    def __init__(self, form: LoginForm, identify: Identify, log_in: LogIn | None, sessions: Sessions) -> None:
+        self._form, self._identify, self._log_in, self._sessions = form, identify, log_in, sessions
 
     async def take(self, request: Request, captured: Mapping[str, str]) -> Reply:
         form = read_form(request)
@@ -81,7 +93,7 @@ class LoginPage:
         except RefusalError as error:
             if error.status not in (401, 403, 422, 429, 503):
                 raise
-            return self._page(request, place, error, form.get("username", ""))
+            return self._form.page(request, place, error, form.get("username", ""))
         return redirect(place, COOKIE.keeping(request, kept))
 
     async def _granted(self, request: Request, form: Mapping[str, str]) -> str:
@@ -96,17 +108,6 @@ class LoginPage:
         if not is_token(token):
             raise unauthorized("the token is not valid")
         return token
-
-    def _page(
-        self, request: Request, place: str, error: RefusalError | None = None, username: str = "", note: str = ""
-    ) -> Reply:
-        token = admin_token(self._data, request) if self._is_plane else ""
-        problem = str(error) if error is not None else ""
-        content = _content(place, problem, token, username, note, has_users=self._log_in is not None)
-        page = Page("Sign in", content, is_live=False)
-        if error is not None:
-            page = msgspec.structs.replace(page, status=error.status)
-        return page_reply(request, page, Viewer(), self._static)
 
 
 def admin_token(data: Path | None, request: Request) -> str:
