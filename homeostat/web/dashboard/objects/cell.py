@@ -17,13 +17,13 @@ _STATES: Final = frozenset(
     {"Ready", "Status", "Phase", "State", "Healthy", "Available", "Established", "Type", "Health"}
 )
 _GOOD: Final = frozenset(
-    {*("running", "active", "available", "bound", "succeeded", "completed", "complete", "ready", "true"), "healthy"}
+    "running active available bound succeeded completed complete ready true yes healthy".split()  # noqa: SIM905
 )
 _BUSY: Final = frozenset({"containercreating", "podinitializing", "reconciling", "progressing"})
 _WAIT: Final = frozenset({"pending", "schedulinggated", "released"})
 _WARN: Final = frozenset({"unknown", "warning", "degraded", "schedulingdisabled"})
 _BAD: Final = frozenset(
-    {"failed", "lost", "false", "notready", "evicted", "oomkilled", "unhealthy", "deadlineexceeded"}
+    {"failed", "lost", "false", "no", "notready", "evicted", "oomkilled", "unhealthy", "deadlineexceeded"}
 )
 _is_bad_word: Final = re.compile(r"(backoff|error|^err|cannotrun|invalid)").search
 _ratio: Final = re.compile(r"(\d+)/(\d+)").fullmatch
