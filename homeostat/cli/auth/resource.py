@@ -1,10 +1,12 @@
-"""What a permission is about: a kind, one of its subresources, or a path of the server. Pure."""
+"""What a permission is about: a kind, one of its subresources, a path of the server, or a user to impersonate. Pure."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from homeostat.cli.console.failure import Failure
 from homeostat.cli.objects.kinds import Kinds
+from homeostat.objects.access.unserved import unserved_resource
 from homeostat.objects.json import JsonObject
 
 
@@ -37,11 +39,16 @@ class Resource(NamedTuple):
 
 
 def resource_of(kinds: Kinds, word: str) -> Resource:
-    """`deploy`, `pods/log`, `*` or `/metrics`."""
+    """`deploy`, `pods/log`, `*`, `/metrics` or `users`."""
     if word.startswith("/"):
         return Resource(path=word)
     name, _, subresource = word.partition("/")
     if name == "*":
         return Resource("*", "*", subresource, is_namespaced=True)
-    kind = kinds.resolve(name)[0]
+    try:
+        kind = kinds.resolve(name)[0]
+    except Failure:
+        if (found := unserved_resource(name)) is None:
+            raise
+        return Resource(*found, subresource)
     return Resource(kind.group, kind.plural, subresource, is_namespaced=kind.is_namespaced)

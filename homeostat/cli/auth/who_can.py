@@ -33,13 +33,15 @@ async def command(
     """List the users, groups and service accounts that may do something, and the bindings that allow it.
 
     VERB is get, list, watch, create, update, patch, delete or *. RESOURCE is a kind, a kind with a subresource
-    (pods/log), or a path of the server (/metrics). -A lists those of any namespace, with the namespace. This needs
-    the permission to list roles and bindings. Only RBAC is evaluated; other authorizers may allow more.
+    (pods/log), a path of the server (/metrics), or what only roles name (users, groups, signers). -A lists those of any
+    namespace, with the namespace. This needs the permission to list roles and bindings. Only RBAC is evaluated; other
+    authorizers may allow more.
 
     \b
     Examples:
       homeostat auth who-can delete deploy -n shop
       homeostat auth who-can get secrets -A
+      homeostat auth who-can impersonate users
       homeostat auth who-can get cm settings -n shop -o json
       homeostat auth who-can get /metrics
     """

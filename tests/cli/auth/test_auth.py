@@ -32,6 +32,7 @@ def test_what_is_denied_is_granted_by_one_command_and_nothing_else(up: Up) -> No
     listed = json.loads(cli.here("auth", "who-can", "list", "deploy", "-A", "-o", "json").out)
     assert {"kind": "User", "name": "anna"} in [each["subject"] for each in listed]
     assert 'did you mean "list"?' in cli.here("auth", "who-can", "lst", "deploy", "-A").err
+    assert "cluster-admin" in cli.here("auth", "who-can", "impersonate", "users").out
     for other in (("get", "deploy"), ("list", "deploy/scale"), ("list", "pods")):
         assert cli.here("auth", "can-i", *other, "-n", "default", "--as", "anna", "-q").code == 1
     assert cli.here(*question[:4], "-A", "--as", "anna").code == 1, "in one namespace only"
@@ -46,8 +47,13 @@ def test_what_is_denied_is_granted_by_one_command_and_nothing_else(up: Up) -> No
         ),
         (("watch", "nodes", "--group", "ops"), ("watch", "nodes", "--as", "bob", "--as-group", "ops")),
         (("get", "/livez/x", "--user", "carl"), ("get", "/livez/x", "--as", "carl")),
+        (("impersonate", "users", "anna", "--user", "dora"), ("impersonate", "users", "anna", "--as", "dora")),
+        (
+            ("approve", "signers.certificates.k8s.io", "example.com/one", "--user", "eva"),
+            ("approve", "signers.certificates.k8s.io", "example.com/one", "--as", "eva"),
+        ),
     ],
-    ids=["one object, to a service account", "cluster-scoped, to a group", "a path"],
+    ids=["one object, to a service account", "cluster-scoped, to a group", "a path", "a user to be", "a signer"],
 )
 def test_every_kind_of_subject_and_resource_can_be_granted(
     up: Up, grant: tuple[str, ...], question: tuple[str, ...]

@@ -167,5 +167,7 @@ async def check_who(site: Site, admin: str) -> None:
         "/dashboard/objects/rbac.authorization.k8s.io/clusterroles/-/reader",
     ):
         assert f'href="{place}"' in page.source, place
+    page = await site.open("/access/who?verb=impersonate&resource=users", Cookie=admin)
+    assert "system:masters" in [each.text for each in page.document.all("th", scope="row")]
     page = await site.open("/access/who?resource=%3Cscript%3E", Cookie=admin)
     assert ("The server has no kind" in page.text, "<script>" in page.source) == (True, False)

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from homeostat.client.base import Client
 from homeostat.client.who_can import KINDS, who_can
+from homeostat.objects.access.unserved import unserved_resource
 from homeostat.objects.access.who_can import Grant, Wanted
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.access.people import HERE as PERMISSIONS
@@ -93,6 +94,9 @@ class WhoPage:
         word, _, subresource = text.partition("/")
         anything = Kind("*", "", "*", "", is_namespaced=True)
         found = anything if word == "*" else await self._kinds.of_word(word)
+        if found is None and (unserved := unserved_resource(word)) is not None:
+            group, plural = unserved
+            found = Kind(group, "", plural, "", is_namespaced=False)
         if found is None:
             return None
         namespace = query.namespace.strip() if found.is_namespaced else ""
