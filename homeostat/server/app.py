@@ -54,7 +54,7 @@ from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import CHANGING, InFlight, Lane, ObjectLanes
 from homeostat.server.request.large_calls import COUNTED_BYTES, LargeCalls, size_of
-from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, is_protobuf_alone, negotiate
+from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, YAML, encoding_of_errors, negotiate
 from homeostat.server.request.options import check_timeout
 from homeostat.server.request.paths import ObjectPath, parse_path
 from homeostat.server.request.requested import attributes_of, options_of, requested, selected, selected_nodes, verb_of
@@ -387,8 +387,13 @@ def refusal(error: ApiError, request: Request | None = None) -> Reply:
     if error.retry_after_s:
         headers += (("Retry-After", str(error.retry_after_s)),)
     accept = "" if request is None else request.headers.get("accept", "")
-    if "protobuf" in accept and is_protobuf_alone(accept):
+    encoding = encoding_of_errors(accept) if "protobuf" in accept or "yaml" in accept else "json"
+    if encoding == "protobuf":
         from homeostat.objects.wire import encode as protobuf
 
         return Reply(error.code, protobuf.encode(status_of(error)), PROTOBUF, headers)
+    if encoding == "yaml":
+        from homeostat.objects import yaml
+
+        return Reply(error.code, yaml.dump(status_of(error)), YAML, headers)
     return Reply(error.code, encode(status_of(error)), JSON, headers)

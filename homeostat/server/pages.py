@@ -19,7 +19,7 @@ from homeostat.server.discovery.catalog import Catalog
 from homeostat.server.discovery.document import Document
 from homeostat.server.health import Health
 from homeostat.server.metrics import Metrics
-from homeostat.server.request.negotiate import JSON, PROTOBUF, negotiate
+from homeostat.server.request.negotiate import JSON, PROTOBUF, YAML, negotiate
 
 KUBERNETES_VERSION = ("1", "34")
 """The Kubernetes version whose API this server follows; clients read it from `/version`."""
@@ -41,6 +41,10 @@ def version_info(homeostat_version: str) -> JsonObject:
     return {
         "major": major,
         "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
         "gitVersion": f"v{major}.{minor}.0+homeostat-{homeostat_version}",
         "gitCommit": "",
         "gitTreeState": "clean",
@@ -128,6 +132,8 @@ class Pages:
         if representation.encoding == "protobuf":
             document = await in_thread(document.in_protobuf, user="discovery")
             return _sent(request, document, representation.content_type if is_aggregated else PROTOBUF)
+        if representation.encoding == "yaml":
+            return _sent(request, await in_thread(document.in_yaml, user="discovery"), YAML)
         return _sent(request, document, representation.content_type if is_aggregated else JSON)
 
     async def _openapi(self, request: Request, user: User) -> Reply:

@@ -53,7 +53,7 @@ BOUNDED = {
     "server/discovery/groups.py version_order": "names of served versions",
     "server/request/call.py _program": "a header",
     "server/request/negotiate.py body_type": "a header",
-    "server/request/negotiate.py is_protobuf_alone": "a header",
+    "server/request/negotiate.py encoding_of_errors": "a header",
     "server/request/negotiate.py negotiate": "a header",
     "server/request/options.py parse_options": "the target of a request",
     "web/actions/bodies.py _hash": "specs of at most a MiB; few",

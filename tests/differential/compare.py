@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from homeostat.objects import yaml
 from homeostat.objects.wire import encode, protobuf
 from homeostat.objects.wire.leaves import members
 from tests.differential.step import Step
@@ -105,11 +106,8 @@ class Conversation:
     def say(self, step: Step) -> Answer:
         headers, (status, raw) = self._ask(step)
         warnings = tuple(headers.get_all("Warning") or ())
-        try:
-            answered: Any = protobuf.decode(raw) if raw.startswith(protobuf.MAGIC) else msgspec.json.decode(raw)
-        except msgspec.DecodeError:
-            answered = raw.decode(errors="replace")
-        return Answer(status, comparable(answered), warnings, raw, headers.get("Content-Type", ""))
+        media = headers.get("Content-Type", "")
+        return Answer(status, comparable(_decoded(raw, media)), warnings, raw, media)
 
     def _ask(self, step: Step) -> tuple[http.client.HTTPMessage, tuple[int, bytes]]:
         headers = http.client.HTTPMessage()  # which may have a name twice
@@ -127,6 +125,18 @@ class Conversation:
         self._connection.request(step.method, step.path, body, headers)  # type: ignore[arg-type]
         response = self._connection.getresponse()
         return response.headers, (response.status, response.read())
+
+
+def _decoded(raw: bytes, media: str) -> Any:
+    if raw.startswith(protobuf.MAGIC):
+        return protobuf.decode(raw)
+    if media.startswith("application/yaml"):
+        (document,) = yaml.load_all(raw)
+        return document
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return raw.decode(errors="replace")
 
 
 def _event_in(message: bytes) -> tuple[str, Any]:

@@ -89,6 +89,16 @@ _QUOTA_STEPS = [
     Step("quota uncharged", "GET", f"{QUOTA}/resourcequotas/compute"),
     Step("quota one", "POST", f"{QUOTA}/pods", _pod("one", *_SIZED)),
     Step("quota charged", "GET", f"{QUOTA}/resourcequotas/compute"),
+    *(
+        Step(f"quota status of {name}", "PATCH", f"{QUOTA}/resourcequotas/compute/status", {"status": status}, MERGE)
+        for name, status in (
+            ("negative amounts", {"hard": {"pods": "-5"}, "used": {"pods": "-1"}}),
+            ("a negative limit", {"hard": {"pods": "-5"}}),
+            ("half a Pod", {"used": {"pods": "500m"}}),
+            ("unknown names", {"hard": {"bogus": "5"}, "used": {"a/b/c": "1"}}),
+            ("no amount", {"used": {"pods": "x"}}),
+        )
+    ),
     Step("quota cpu exceeded", "POST", f"{QUOTA}/pods", _pod("two", {"cpu": "700m"}, {"memory": "1Mi"})),
     Step("quota exceeded dry", "POST", f"{QUOTA}/pods?dryRun=All", _pod("two", {"cpu": "2"}, {"memory": "1Mi"})),
     Step("quota two", "POST", f"{QUOTA}/pods", _pod("two", *_SIZED)),

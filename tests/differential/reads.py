@@ -19,6 +19,13 @@ STEPS = [
     Step("prefers anything to JSON", "GET", f"{CM}/a", accept="application/json;q=0.5, */*;q=0.4"),
     Step("prefers a web page", "GET", f"{CM}/a", accept="text/html, application/xml;q=0.9, */*;q=0.8"),
     Step("accepts any text", "GET", f"{CM}/a", accept="text/*"),
+    *(
+        Step(f"{path} in YAML", "GET", path, accept="application/yaml")
+        for path in ("/apis/apps", "/apis/apps/v1", "/version", f"{CM}/a", f"{CM}/none", "/apis/apps/v1/none")
+    ),
+    Step("discovery of the core group", "GET", "/api/v1"),
+    Step("error of a table in YAML", "GET", f"{CM}/none", accept=TABLE.replace("json", "yaml")),
+    Step("object as nothing else", "GET", f"{CM}/a", accept="application/json;as="),
     Step("keys in protobuf", "GET", "/openid/v1/jwks", accept=PROTOBUF),
     Step("keys as a web page", "GET", "/openid/v1/jwks", accept="text/html"),
     Step("issuer in protobuf", "GET", "/.well-known/openid-configuration", accept=PROTOBUF),

@@ -14,12 +14,13 @@ _QUICK_BYTES = 32 * 1024
 class Document:
     """Each form is computed from the other when first needed; `pack` keeps only the compressed one."""
 
-    __slots__ = ("_body", "_gzip", "_protobuf", "etag")
+    __slots__ = ("_body", "_gzip", "_protobuf", "_yaml", "etag")
 
     def __init__(self, body: bytes, *, etag: str = "") -> None:
         self._body: bytes | None = body
         self._gzip: bytes | None = None
         self._protobuf: Document | None = None
+        self._yaml: Document | None = None
         self.etag = etag or f'"{content_hash(body)}"'
 
     @property
@@ -53,6 +54,13 @@ class Document:
 
             self._protobuf = Document(protobuf.encode(decode_stored(self.body)))
         return self._protobuf
+
+    def in_yaml(self) -> Document:
+        if self._yaml is None:
+            from homeostat.objects import yaml
+
+            self._yaml = Document(yaml.dump(decode_stored(self.body)))
+        return self._yaml
 
     def is_known(self, if_none_match: str) -> bool:
         """Whether a client that sent this `If-None-Match` has the document already (304)."""

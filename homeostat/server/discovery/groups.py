@@ -159,14 +159,10 @@ def resource_list(kinds: Sequence[Kind], group: str, version: str) -> Document |
     for kind in served:
         resources.append(_resource(kind))
         resources += [_subresource(kind, each) for each in subresources(kind)]
-    return document_of(
-        {
-            "kind": "APIResourceList",
-            "apiVersion": "v1",
-            "groupVersion": served[0].api_version,
-            "resources": resources,
-        }
-    )
+    # As in Kubernetes, the list of the core group alone has no apiVersion.
+    version_of_list = {"apiVersion": "v1"} if group else {}
+    listed = {"groupVersion": served[0].api_version, "resources": resources}
+    return document_of({"kind": "APIResourceList", **version_of_list, **listed})
 
 
 def _of(kinds: Iterable[Kind], group: str, version: str) -> list[Kind]:

@@ -16,6 +16,7 @@ import msgspec
 from homeostat.objects.errors import NotAcceptableError, UnsupportedMediaTypeError
 from homeostat.objects.lazy_pattern import lazy_pattern
 
+Encoding = Literal["json", "yaml", "protobuf"]
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -35,7 +36,7 @@ _AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 class Representation(msgspec.Struct, frozen=True, gc=False):
     form: Literal["object", "table", "partial", "aggregated"] = "object"
-    encoding: Literal["json", "yaml", "protobuf"] = "json"
+    encoding: Encoding = "json"
     version: str = "v1"
     """Of the Table or of the metadata, in meta.k8s.io."""
     is_list: bool = False
@@ -110,16 +111,16 @@ def not_acceptable() -> NotAcceptableError:
 
 
 @lru_cache(maxsize=256)
-def is_protobuf_alone(accept: str) -> bool:
-    """Whether a client gets its errors in protobuf. As in Kubernetes, one that asks for metadata alone does not."""
+def encoding_of_errors(accept: str) -> Encoding:
+    """As in Kubernetes, a client that asks for tables or metadata alone gets its errors in JSON."""
     try:
-        return negotiate(accept, is_plain=True).encoding == "protobuf"
+        return negotiate(accept, is_plain=True).encoding
     except NotAcceptableError:
-        return False
+        return "json"
 
 
 def _served(media: str, values: dict[str, str], *, discovery: bool) -> Representation | None:
-    encoding: Literal["json", "yaml", "protobuf"]
+    encoding: Encoding
     if media in _JSON_TYPES:
         encoding = "json"
     elif media in _YAML_TYPES:
@@ -129,7 +130,7 @@ def _served(media: str, values: dict[str, str], *, discovery: bool) -> Represent
     else:
         return None
     match values.get("as"), values.get("g"), values.get("v"):
-        case (None, _, _):
+        case (None | "", _, _):
             return _OF_OBJECTS[encoding]
         case ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") if discovery and encoding != "yaml":
             return Representation("aggregated", encoding)
@@ -147,7 +148,7 @@ def _served(media: str, values: dict[str, str], *, discovery: bool) -> Represent
 
 
 @lru_cache(maxsize=256)
-def body_type(content_type: str) -> Literal["json", "yaml", "protobuf"]:
+def body_type(content_type: str) -> Encoding:
     """The format of a request body; a missing Content-Type means JSON."""
     media = content_type.partition(";")[0].strip().lower()
     if media in {"", JSON}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from homeostat.objects.errors import invalid_object
 from homeostat.objects.json import JsonObject, decode_stored
 from homeostat.server.admission.plugins.default_class import INGRESS_CLASSES, STORAGE_CLASSES, DefaultClass
 from homeostat.server.admission.plugins.limit_range import broken_limits, set_default_resources
@@ -70,6 +71,7 @@ class Plugins:
         """Set what the plugins set, before webhooks see the object and after they changed it. In place."""
         if call.subresource:
             if call.kind.resource == QUOTAS and _is_recounted(obj, old):
+                _check_status(call, obj)
                 await self.quotas.complete(call, obj)
             elif call.subresource == "ephemeralcontainers":
                 check_ephemeral(call, obj)
@@ -108,5 +110,14 @@ class Plugins:
 
 
 def _is_recounted(quota: JsonObject, old: JsonObject | None) -> bool:
-    """A status that says something else of the usage is not believed."""
-    return struct(quota, "status", "used") != struct(old, "status", "used")
+    """A status that says something else of the usage or the limits is not believed."""
+    return any(struct(quota, "status", each) != struct(old, "status", each) for each in ("used", "hard"))
+
+
+def _check_status(call: Call, quota: JsonObject) -> None:
+    """Before it is replaced: an invalid one is a mistake of who writes it."""
+    # Imported with the first write of such a status, as all rules are.
+    from homeostat.server.kinds.builtins.checks.quota import check_quota_status
+
+    if causes := check_quota_status(quota):
+        raise invalid_object(call.kind.kind, call.kind.group, call.name, causes)

@@ -59,7 +59,6 @@ def _check_quota_name(name: str, path: str) -> list[Cause]:
 
 
 def _check_amount(name: str, value: Json, path: str) -> list[Cause]:
-    """An amount in a quota's spec. A status needs no check: the server replaces what is written there by its count."""
     return _check_quota_name(name, path) + check_quantity(value, path) + _check_whole(name, value, path)
 
 
@@ -96,6 +95,17 @@ def _check_resource_quota(obj: JsonObject) -> list[Cause]:
             return causes
     names = [text(each, "scopeName") for _, each in numbered(selector, "matchExpressions", "")]
     return causes + _check_scope_conflicts(names, path)
+
+
+def check_quota_status(obj: JsonObject) -> list[Cause]:
+    """For a status that somebody writes: the server replaces what is stored by its own count."""
+    status = struct(obj, "status")
+    return [
+        cause
+        for member in ("hard", "used")
+        for name, value in struct(status, member).items()
+        for cause in _check_amount(name, value, f"status.{member}[{name}]")
+    ]
 
 
 def _check_scope_conflicts(scopes: list[str], path: str) -> list[Cause]:
