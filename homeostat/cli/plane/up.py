@@ -18,7 +18,7 @@ from homeostat.cli.operators.choice import check_environments
 from homeostat.cli.operators.faces.options import FaceCommand, face_options, setting_environment
 from homeostat.cli.operators.faces.places import check_faces, up_choice
 from homeostat.cli.operators.programs import environment_with, programs_option, refuse_programs
-from homeostat.cli.plane import supervisor
+from homeostat.cli.plane import systemd
 from homeostat.cli.plane.audit import Audit, audit_options
 from homeostat.cli.plane.data_directory import new_data_option
 from homeostat.cli.plane.database import database_option
@@ -279,12 +279,12 @@ async def _until_stopped(settings: Settings, ahead: IssuedAhead | None) -> None:
     ):
         metrics.plane = plane
         click.echo(welcome(plane))
-        supervisor.report(supervisor.READY)
+        systemd.report(systemd.READY)
         settle_heap()
         gc.enable()
         async with background(release_regularly()):
             await stop.wait()
-        supervisor.report(supervisor.STOPPING)
+        systemd.report(systemd.STOPPING)
     stop.report_end()
 
 

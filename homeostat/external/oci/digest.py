@@ -24,7 +24,7 @@ def check_digest(digest: str) -> str:
     return digest
 
 
-class Verifier:
+class DigestVerifier:
     """Hashes bytes as they arrive; `verify` compares the result with the digest."""
 
     def __init__(self, digest: str) -> None:
@@ -41,6 +41,6 @@ class Verifier:
 
 
 def verify(data: bytes, digest: str, name: str) -> None:
-    verifier = Verifier(digest)
+    verifier = DigestVerifier(digest)
     verifier.update(data)
     verifier.verify(name)

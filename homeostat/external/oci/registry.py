@@ -22,7 +22,7 @@ import msgspec
 from homeostat.external.files import replacing
 from homeostat.external.oci.auth import ANONYMOUS, Keychain
 from homeostat.external.oci.connection import Call, Connections, failure
-from homeostat.external.oci.digest import Verifier, digest_of, verify
+from homeostat.external.oci.digest import DigestVerifier, digest_of, verify
 from homeostat.external.oci.errors import (
     InvalidManifestError,
     InvalidReferenceError,
@@ -215,7 +215,7 @@ class Registry:
         )
 
     async def _chunks(self, image: Image, descriptor: Descriptor) -> AsyncIterator[bytes]:
-        verifier, size = Verifier(descriptor.digest), 0
+        verifier, size = DigestVerifier(descriptor.digest), 0
         path = f"blobs/{descriptor.digest}"
         call = Call(
             method="GET",

@@ -22,7 +22,7 @@ from homeostat.operators.contracts.engine.checks.snapshot import Snapshot
 from homeostat.operators.contracts.engine.files import Files
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
 from homeostat.operators.contracts.live.drifts import Drifts
-from homeostat.operators.contracts.live.optional import options_of
+from homeostat.operators.contracts.live.options import options_of
 from homeostat.operators.contracts.live.pull_secrets import Credential, PullSecrets
 from homeostat.operators.contracts.live.targets import Targets
 from homeostat.operators.contracts.live.trust import Trust, TrustedKeys

@@ -99,7 +99,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     is_legacy: bool = False
 
 
-class Receiver:
+class SyncReceiver:
     def __init__(
         self,
         client: Client,
@@ -282,7 +282,7 @@ def _said(word: str) -> Reply:
 async def open_app(surroundings: Surroundings) -> AsyncIterator[Handler]:
     """Opens the face that the operator declares."""
     seconds = asyncio.get_running_loop().time
-    receiver = Receiver(surroundings.client, Variables(surroundings.environment), seconds=seconds)
+    receiver = SyncReceiver(surroundings.client, Variables(surroundings.environment), seconds=seconds)
     answering = Answering(surroundings.figures.once(HookFigures))
     routes = Routes(lambda status, message: refusal_reply(RefusalError(status, message)))
     for path, page in ((HOOKS, receiver.receive), (LEGACY, receiver.receive_legacy)):

@@ -23,7 +23,7 @@ from homeostat.plane import Plane, Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.web.kit.answering import answered
 from homeostat.web.receivers.receiver import BURST
-from homeostat.web.receivers.sync import Receiver
+from homeostat.web.receivers.sync import SyncReceiver
 from tests.holds import measured_turns
 
 SECRET = "a secret of some length"
@@ -75,7 +75,7 @@ async def hooks(data: Path) -> AsyncIterator[Hooks]:
         spec["storage"] = {"existingPVC": {"name": "data"}}
         repository = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "shop"}, "spec": spec}
         await plane.client.create(kind.path("default"), repository)
-        receiver, routes = Receiver(plane.client, {}, seconds=lambda: 0.0), Routes()
+        receiver, routes = SyncReceiver(plane.client, {}, seconds=lambda: 0.0), Routes()
         routes.add("POST", f"{HOOKS}/{{rest:path}}", lambda *given: answered(receiver.receive, *given))
         server = await serve(routes)
         try:

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from homeostat.operators.contracts.api import Pacto
 from homeostat.operators.contracts.engine.reference import parse_parts, registry_reference
-from homeostat.operators.contracts.live.optional import RunningStatus, running_status
+from homeostat.operators.contracts.live.options import RunningStatus, running_status
 from homeostat.runtime.cache.cache import Cache, Change
 from homeostat.runtime.cache.index import KeysOf
 
