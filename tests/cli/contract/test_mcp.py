@@ -197,6 +197,23 @@ def test_nothing_outside_of_the_directory_is_touched(mill: Workspace) -> None:
     assert not (mill.directory.parent / "weir").exists()
 
 
+def test_a_path_of_very_many_steps_is_refused_at_once(mill: Workspace) -> None:
+    long = "a/" * 200_000
+    answers = _talk(
+        mill,
+        _call(1, "pacto_inspect", ref=long),
+        _call(2, "pacto_check", ref="mill", manifests=[long]),
+        _call(3, "pacto_edit", ref=long, fields={}),
+        _call(4, "pacto_create", name="saw", directory=long),
+    )
+    assert all("the arguments are invalid" in each["content"][0]["text"] for each in answers.values())
+
+
+def test_a_path_that_no_file_can_have_is_refused(mill: Workspace) -> None:
+    answers = _talk(mill, _call(1, "pacto_inspect", ref="a\0b"))
+    assert "is not a path" in answers[1]["content"][0]["text"]
+
+
 def test_operations_of_a_service_are_tools(mill: Workspace, service: str) -> None:
     (mill.directory / "token").write_text("s3cret\n")
     answers = _talk(

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from homeostat.cli.contract.fleet.fleet import Fleet, read_directory
-from homeostat.cli.contract.mcp.editing import Editor, finding_fields
+from homeostat.cli.contract.mcp.editing import LONGEST_PATH, Editor, finding_fields
 from homeostat.cli.contract.session.loaded import Loaded
 from homeostat.cli.contract.session.session import Session
 from homeostat.cli.contract.session.settings import Settings
@@ -31,10 +31,14 @@ from homeostat.operators.contracts.sources.errors import SourceError
 from homeostat.web.mcp.tool import Tool, ToolError
 
 _MOST_SUGGESTED: Final = 500
-_REF: Final = {"type": "string", "description": "Directory of a contract, or oci://HOST/REPOSITORY[:TAG][@DIGEST]."}
+_REF: Final = {
+    "type": "string",
+    "maxLength": LONGEST_PATH,
+    "description": "Directory of a contract, or oci://HOST/REPOSITORY[:TAG][@DIGEST].",
+}
 _MANIFESTS: Final = {
     "type": "array",
-    "items": {"type": "string"},
+    "items": {"type": "string", "maxLength": LONGEST_PATH},
     "maxItems": 100,
     "description": "Files or directories with Kubernetes manifests to check against the contract.",
 }
@@ -100,7 +104,10 @@ class Shelf:
 
     def inside(self, path: str) -> Path:
         """A path below the root; links that lead out of it are refused."""
-        found = Path(os.path.realpath(self._root / location(path)))
+        try:
+            found = Path(os.path.realpath(self._root / location(path)))
+        except ValueError as error:
+            raise ToolError(f"{path!r} is not a path: {error}") from error
         if not found.is_relative_to(self._root):
             raise ToolError(f'"{path}" is outside of the working directory of this server')
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,9 @@ from homeostat.operators.contracts.sources.directory import Directory
 from homeostat.operators.contracts.sources.errors import SourceError
 from homeostat.web.mcp.tool import Tool, ToolError
 
+LONGEST_PATH: Final = 4096
+"""Characters. To resolve a path takes the square of its steps: of a million of them, minutes."""
+_LONGEST_NAME: Final = 253
 _FIELDS: Final = {
     "type": "object",
     "description": "Fields of pacto.yaml to set. Maps are merged, lists are replaced, null removes a field.",
@@ -37,12 +41,17 @@ class Editor:
 
     def create_tool(self, name: str = "pacto_create") -> Tool:
         properties: JsonObject = {
-            "name": {"type": "string", "description": "Name of the service: lower case letters, digits and dashes."},
+            "name": {
+                "type": "string",
+                "maxLength": _LONGEST_NAME,
+                "description": "Name of the service: lower case letters, digits and dashes.",
+            },
             "fields": _FIELDS,
         }
         if self._can_write:
             properties["directory"] = {
                 "type": "string",
+                "maxLength": LONGEST_PATH,
                 "description": "Write the bundle to this new directory.",
             }
         return Tool(
@@ -56,7 +65,7 @@ class Editor:
 
     def edit_tool(self) -> Tool:
         properties: JsonObject = {
-            "ref": {"type": "string", "description": "Directory of the contract."},
+            "ref": {"type": "string", "maxLength": LONGEST_PATH, "description": "Directory of the contract."},
             "fields": _FIELDS,
         }
         if self._can_write:
@@ -74,6 +83,13 @@ class Editor:
         )
 
     async def _create(self, arguments: JsonObject) -> Json:
+        # Large fields take half a second to validate; others are answered meanwhile.
+        return await asyncio.to_thread(self._created, arguments)
+
+    async def _edit(self, arguments: JsonObject) -> Json:
+        return await asyncio.to_thread(self._edited, arguments)
+
+    def _created(self, arguments: JsonObject) -> Json:
         name = str(arguments["name"])
         if not is_service_name(name):
             raise ToolError(f'"{name}" is not a name of a service; use lower case letters, digits and dashes')
@@ -90,7 +106,7 @@ class Editor:
         texts = {path: data.decode() for path, data in files.items()}
         return {**found, "written": directory or None, "files": texts}
 
-    async def _edit(self, arguments: JsonObject) -> Json:
+    def _edited(self, arguments: JsonObject) -> Json:
         ref = str(arguments["ref"])
         root = self._inside(ref)
         try:
