@@ -141,7 +141,7 @@ async def _cancelled(ready: Assignment) -> Underway | Fault:
 
 
 def _ended(run: Run, fault: Fault) -> Run:
-    outcome = Outcome(is_success=False, reason=fault.reason, message=fault.message)
+    outcome = Outcome(is_success=False, reason=fault.reason, message=fault.message, output=fault.output)
     return msgspec.structs.replace(run, outcome=outcome)
 
 

@@ -61,6 +61,8 @@ class Fault(msgspec.Struct, frozen=True):
     reason: str
     message: str
     is_certain: bool = False
+    output: str = ""
+    """What was printed until then, without secrets."""
 
 
 Seen = Plan | Fresh | Underway | Lost | Outcome | Fault

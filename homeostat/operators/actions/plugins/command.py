@@ -31,7 +31,7 @@ from homeostat.operators.actions.plugins.work_directory import LOCK, as_text, en
 from homeostat.operators.actions.runs.run import Changes, Outcome, Purpose, shortened
 from homeostat.operators.actions.world import Plan
 
-_LONGEST_ERROR = 1000
+_LONGEST_ERROR = 900
 _LONGEST_QUOTE = 200
 
 
@@ -102,7 +102,7 @@ class CommandPlugin:
         printed = finished.stderr.decode(errors="replace")
         if finished.code != 0:
             # Secrets are removed before the text is cut: half a secret would not be recognised.
-            raise ActionError("ProgramFailed", _failure(finished, job.secrets.scrub(printed)))
+            raise ActionError("ProgramFailed", _failure(finished, job.secrets.scrub(printed)), output=printed)
         return _answer(finished.stdout, job.secrets.scrub), printed
 
 

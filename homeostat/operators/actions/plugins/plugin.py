@@ -44,7 +44,11 @@ __all__ = [
 
 
 class ActionError(PluginError):
-    """The plugin reports a failure."""
+    """The plugin reports a failure. `output` is what was printed until then, for the history."""
+
+    def __init__(self, reason: str, message: str, *, output: str = "") -> None:
+        super().__init__(reason, message)
+        self.output = output
 
 
 class State(Protocol):

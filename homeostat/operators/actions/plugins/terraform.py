@@ -40,7 +40,7 @@ _PREPARED = ".homeostat-prepared"
 _FIXED = {"CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1", "TF_INPUT": "0"}
 _CHANGED = 2
 _GRACE_S = 60.0
-_LONGEST_ERROR = 1000
+_LONGEST_ERROR = 900
 
 
 class TerraformConfig(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -147,7 +147,7 @@ class TerraformPlugin:
         )
         done = await run_alone(program)
         if done.code not in expected:
-            raise ActionError("TerraformFailed", f"{command}: {_failure(done, job.secrets)}")
+            raise ActionError("TerraformFailed", f"{command}: {_failure(done, job.secrets)}", output=_text(done))
         return done
 
     def _program(self, job: Job[TerraformConfig]) -> str:

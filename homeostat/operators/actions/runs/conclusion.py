@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Literal
 
+import msgspec
+
 from homeostat.objects.decision import Decision, Notice
 from homeostat.objects.json import JsonObject
 from homeostat.objects.time.timestamp import format_micro_time, parse_time
@@ -89,7 +91,10 @@ def fail(context: Context, fault: Fault, outcome: Outcome = _NONE, *, plan: str 
     """`outcome` is the outcome of the run, which may have succeeded although the verification failed."""
     world, run = context.world, context.status.run
     is_deleting = context.resource.is_terminating and (run is None or run.purpose == "destroy")
-    message = shortened(f"{fault.reason}: {fault.message}", _LONGEST_MESSAGE)
+    prefix = f"{fault.reason}: "
+    message = prefix + shortened(fault.message, _LONGEST_MESSAGE - len(prefix))
+    if fault.output and not outcome.output:
+        outcome = msgspec.structs.replace(outcome, output=fault.output)
     retries = context.retries_before
     # What somebody has cancelled is not started again by itself, but on request or after a change.
     delay_s = LATEST_S if context.is_cancelled else retry_delay_s(world.pace.delays, retries, world.chance)

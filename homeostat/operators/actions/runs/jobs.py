@@ -170,7 +170,7 @@ async def called(
     except Wait as wait:
         raise Wait(wait.reason, wait.after, message=secrets.scrub(str(wait))) from None
     except ActionError as error:
-        return Fault(error.reason, _message(error, secrets), is_certain=True)
+        return Fault(error.reason, _message(error, secrets), True, shortened(secrets.scrub(error.output)))
     except _EXPECTED as error:
         return Fault(error.reason, _message(error, secrets))
     except Exception as error:

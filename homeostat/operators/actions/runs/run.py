@@ -89,7 +89,12 @@ class Run(Part, frozen=True, kw_only=True):
 
 
 def shortened(text: str, limit: int = LONGEST_TEXT) -> str:
-    return text if len(text) <= limit else f"...{text[-limit + 3 :]}"
+    """Its end, which begins with a line unless that would lose much of it."""
+    if len(text) <= limit:
+        return text
+    end = text[-limit + 4 :]
+    begun, newline, lines = end.partition("\n")
+    return f"...\n{lines}" if newline and len(begun) <= limit // 4 else f"...{end}"
 
 
 def cancelled(run: Run) -> Run:

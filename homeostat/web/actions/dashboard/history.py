@@ -7,7 +7,7 @@ from typing import Final
 
 from homeostat.operators.actions.api import Reconciliation, ReconciliationSpec
 from homeostat.operators.actions.runs.run import Changes, Steps
-from homeostat.web.dashboard.html.components import chip, facts, last_line, moment, seconds, text_block
+from homeostat.web.dashboard.html.components import chip, facts, last_line, moment, one_line, seconds, text_block
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.html.redaction import without_credentials
 from homeostat.web.dashboard.html.runs import Phase, Run, phases, run_chart
@@ -72,10 +72,19 @@ def _details(spec: ReconciliationSpec) -> list[Node]:
             ("Detected", link(without_credentials(spec.url)) if spec.url else ""),
         ),
         run_phases(spec.started, spec.steps, spec.finished),
-        *(printed("Error", spec.error)),
+        *_error(spec),
         *(printed("Plan", spec.plan_output)),
         *(printed("Apply", spec.apply_output)),
     ]
+
+
+def _error(spec: ReconciliationSpec) -> tuple[Markup, ...]:
+    """As a line where the output is shown too: the error of a program ends with the same lines."""
+    if not spec.error.strip():
+        return ()
+    if not (spec.plan_output.strip() or spec.apply_output.strip()):
+        return printed("Error", spec.error)
+    return (el("h3", "Error"), el("p", one_line(spec.error), class_="why"))
 
 
 def printed(heading: str, text: str) -> tuple[Markup, ...]:

@@ -16,10 +16,10 @@ from homeostat.objects.declared import Metadata
 from homeostat.objects.time.timestamp import format_time
 from homeostat.operators.actions.api import KINDS, RECONCILIATION, Keep, ResourceType, ResourceTypeSpec
 from homeostat.operators.actions.controllers import ResourceControls
-from homeostat.operators.actions.plugins.plugin import Job
+from homeostat.operators.actions.plugins.plugin import ActionError, Job
 from homeostat.operators.actions.runs.conclusion import Action
 from homeostat.operators.actions.runs.history import Record, entry_object
-from homeostat.operators.actions.runs.run import Outcome
+from homeostat.operators.actions.runs.run import Outcome, shortened
 from homeostat.operators.actions.runs.sweep import (
     HistorySweep,
     Kept,
@@ -57,6 +57,15 @@ class Slow:
         return Outcome(is_success=True)
 
 
+class Failing(Slow):
+    """It prints a hundred lines, and fails."""
+
+    printed = "".join(f"step {at}: a table was migrated\n" for at in range(100))
+
+    async def apply(self, _: Job[YardConfig]) -> Outcome:
+        raise ActionError("ProgramFailed", f"exit code 3: {shortened(self.printed, 900)}", output=self.printed)
+
+
 @pytest.fixture
 def slow_life() -> Iterator[HostedLife]:
     with asyncio.Runner() as runner:
@@ -71,6 +80,19 @@ def test_a_reconciliation_without_changes_lasts_as_long_as_its_plan(slow_life: H
     slow_life.now += timedelta(hours=1)
     slow_life.settle()
     assert [each.spec.duration_seconds for each in slow_life.history.values()][1:] == [2.5]
+
+
+def test_a_run_that_failed_keeps_its_output_and_its_error_begins_with_the_reason() -> None:
+    failing = Failing()
+    with asyncio.Runner() as runner:
+        life = failing.life = HostedLife(runner, lambda: failing, {})
+        life.settle()
+    (entry,) = life.history.values()
+    assert entry.spec.apply_output == Failing.printed
+    cut, *lines = entry.spec.error.splitlines()
+    assert cut == "ProgramFailed: exit code 3: ..."
+    assert "".join(f"{each}\n" for each in lines) in Failing.printed
+    assert all(each.startswith("step ") for each in lines), "no line is cut"
 
 
 def test_a_run_lasts_from_its_record_to_its_last_reconciliation(slow_life: HostedLife) -> None:

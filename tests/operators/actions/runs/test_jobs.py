@@ -286,6 +286,7 @@ async def test_nothing_that_a_plugin_says_holds_a_secret() -> None:
         Outcome(is_success=True, message=SECRET, output=SECRET, outputs={"a": [SECRET]}, url=f"http://x/{SECRET}"),
         Underway({"url": SECRET}),
         ActionError("Refused", f"bad {SECRET}"),
+        ActionError("Refused", "bad", output=f"it printed {SECRET}"),
         ZeroDivisionError(SECRET),
     ]
     for each in spoken:
