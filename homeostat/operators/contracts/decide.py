@@ -19,9 +19,9 @@ from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.time.timestamp import TimestampError, format_time, parse_time
 from homeostat.operators.contracts.api import Pacto
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation, evaluate_prepared
-from homeostat.operators.contracts.engine.checks.verdict import READINESS_SATISFIED, SEVERITIES
+from homeostat.operators.contracts.engine.checks.verdict import READINESS_EXPIRING, READINESS_SATISFIED, SEVERITIES
 from homeostat.operators.contracts.engine.revision import resolution_policy
-from homeostat.operators.contracts.forecast import READINESS_EXPIRING, Forecast, forecast
+from homeostat.operators.contracts.forecast import Forecast, forecast
 from homeostat.operators.contracts.loading.content import Version
 from homeostat.operators.contracts.notices import notices_of
 from homeostat.operators.contracts.revisions.plan import RevisionAction, RevisionPlan, plan_revisions

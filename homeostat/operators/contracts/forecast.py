@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Final
 
 import msgspec
 
 from homeostat.objects.conditions import Condition
 from homeostat.operators.contracts.engine.checks.evaluate import Evaluation
+from homeostat.operators.contracts.engine.checks.verdict import READINESS_EXPIRING
 from homeostat.operators.contracts.engine.readiness import first_day_unmet
-
-READINESS_EXPIRING: Final = "ReadinessExpiring"
 
 
 class Forecast(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from homeostat.operators.contracts.engine.checks.verdict import (
     CONTRACT_VALID,
     NON_COMPLIANT,
     OPENAPI,
+    READINESS_EXPIRING,
     READINESS_SATISFIED,
     REFERENCE,
     RUNTIME_OBSERVED,
@@ -22,7 +23,7 @@ from homeostat.operators.contracts.engine.checks.verdict import (
     WARNING,
 )
 from homeostat.operators.contracts.engine.readiness import describe_gate
-from homeostat.operators.contracts.forecast import READINESS_EXPIRING, Forecast
+from homeostat.operators.contracts.forecast import Forecast
 
 
 def notices_of(

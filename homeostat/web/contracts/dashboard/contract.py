@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -15,30 +15,38 @@ from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import SERVICE
 from homeostat.objects.time.timestamp import format_micro_time
 from homeostat.operators.contracts.api import PACTO, REQUESTED
-from homeostat.operators.contracts.engine.checks.verdict import CONTRACT_VALID, OF_SERVICE
+from homeostat.operators.contracts.engine.checks.verdict import (
+    CONTRACT_VALID,
+    OF_SERVICE,
+    READINESS_EXPIRING,
+    READINESS_SATISFIED,
+)
+from homeostat.operators.contracts.engine.dates import parse_date
 from homeostat.web.contracts.dashboard.contracts import (
     HERE,
     TITLE,
     CheckResult,
     PactoState,
-    Readiness,
     ShownPacto,
     readiness_chip,
     status_chip,
 )
 from homeostat.web.contracts.dashboard.findings import target_in, target_kind
+from homeostat.web.contracts.dashboard.readiness import remaining
 from homeostat.web.contracts.dashboard.revisions import Revisions
 from homeostat.web.dashboard.html.command import Action, actions, annotate
-from homeostat.web.dashboard.html.components import Row, chip, facts, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, facts, message_text, moment, one_line, row, table
 from homeostat.web.dashboard.html.conditions import unobserved
 from homeostat.web.dashboard.html.layout import Page
-from homeostat.web.dashboard.html.markup import Markup, Node, el
+from homeostat.web.dashboard.html.markup import Markup, Node, el, link
 from homeostat.web.dashboard.link import edit_action, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
 
 MOST_SHOWN: Final = 200
+_OF_READINESS: Final = (READINESS_SATISFIED, READINESS_EXPIRING)
+"""Conditions that the numbers of checks leave out. The latter is True if the gate drops soon."""
 _LOOKS: Final = {"True": "good", "False": "bad", "Unknown": "warn"}
 _WORDS: Final = {"True": "passed", "False": "failed", "Unknown": "unknown"}
 _pacto = msgspec.json.Decoder(ShownPacto)
@@ -69,11 +77,11 @@ class ContractPage:
                     await edit_action(visit, PACTO.kind, namespace, name),
                 ],
             ),
-            _facts(pacto, status, objects),
-            _checks(status.checks, objects),
+            _facts(pacto, status, objects, self._now().date()),
+            _checks([each for each in status.checks if each.type not in _OF_READINESS], objects),
             _findings(status),
             _dependencies(status),
-            _readiness(status.readiness),
+            _readiness(status),
             await self._revisions.section(namespace, name, status.current_revision),
         ]
         return Page(name, content, TITLE)
@@ -133,9 +141,10 @@ async def _objects(visit: Visit, pacto: ShownPacto) -> _Objects:
     return _Objects(own, service, await object_link(visit, target_kind(target), where.namespace, target.workload))
 
 
-def _facts(pacto: ShownPacto, status: PactoState, objects: _Objects) -> Markup:
+def _facts(pacto: ShownPacto, status: PactoState, objects: _Objects, today: date) -> Markup:
     contract = status.contract
     service = contract.service_name
+    until = parse_date(status.readiness.passing_until) if status.readiness is not None else None
     return facts(
         ("Namespace", pacto.metadata.namespace),
         ("Service", el("a", service, href=f"{HERE}/graph?{urlencode({'focus': service})}") if service else ""),
@@ -148,7 +157,7 @@ def _facts(pacto: ShownPacto, status: PactoState, objects: _Objects) -> Markup:
         ("Object", objects.own),
         ("Checks", f"{status.summary.passed} of {status.summary.total} passed" if status.summary.total else ""),
         ("Readiness", readiness_chip(status.readiness) if status.readiness is not None else ""),
-        ("Ready until", status.readiness.passing_until if status.readiness is not None else ""),
+        ("Ready until", remaining(until, today) if until is not None else ""),
         ("Reconciled", moment(status.last_reconciled_at, "never")),
     )
 
@@ -161,7 +170,7 @@ def _checks(conditions: Sequence[CheckResult], objects: _Objects) -> Markup:
             [each.type, el("span", about, class_="note") if (about := objects.of_check(each.type)) else None],
             chip(_WORDS.get(each.status, each.status or "unknown"), _LOOKS.get(each.status, "plain")),
             each.reason,
-            el("span", one_line(each.message), class_="why"),
+            message_text(each.message),
             moment(each.last_transition_time),
         )
         for at, each in enumerate(shown[:MOST_SHOWN])
@@ -180,7 +189,7 @@ def _findings(status: PactoState) -> Node:
             each.code or "–",
             chip(severity, "bad" if severity == "error" else "warn"),
             el("code", one_line(each.path)) if each.path else "–",
-            el("span", one_line(each.message), class_="why"),
+            message_text(each.message),
         )
         for at, (severity, each) in enumerate(found[:MOST_SHOWN])
     ]
@@ -197,23 +206,43 @@ def _dependencies(status: PactoState) -> Node:
     return _section("Dependencies", ("Dependency", "Need", "Compatibility", "Reference"), rows, "")
 
 
-def _readiness(readiness: Readiness | None) -> Node:
+def _readiness(status: PactoState) -> Node:
+    """What the operator says of the gate, and the checks that count for it."""
+    readiness = status.readiness
     if readiness is None:
         return None
+    said = [
+        el("p", chip(_gate(each), _gate_look(each)), " ", message_text(each.message, "quiet"))
+        for kind in _OF_READINESS
+        for each in status.checks
+        if each.type == kind
+    ]
     rows = [
         row(
             f"readiness-{at}",
             each.id,
             chip(each.status, "good" if each.status in ("done", "Current") else "warn"),
             each.weight,
-            el("span", one_line(each.evidence), class_="why"),
+            el("span", link(one_line(each.evidence)), class_="why"),
             each.expires or "–",
         )
         for at, each in enumerate(readiness.checks[:MOST_SHOWN])
     ]
-    return _section("Readiness", ("Check", "Status", "Weight", "Evidence", "Expires"), rows, "None.")
+    return _section("Readiness", ("Check", "Status", "Weight", "Evidence", "Expires"), rows, "None.", said=said)
 
 
-def _section(title: str, headings: Sequence[str], rows: Sequence[Row], nothing: str, class_: str = "") -> Markup:
+def _gate(condition: CheckResult) -> str:
+    if condition.type == READINESS_EXPIRING:
+        return "expires soon"
+    return {"True": "ready", "False": "not ready"}.get(condition.status, "unknown")
+
+
+def _gate_look(condition: CheckResult) -> str:
+    return "warn" if condition.type == READINESS_EXPIRING else _LOOKS.get(condition.status, "plain")
+
+
+def _section(
+    title: str, headings: Sequence[str], rows: Sequence[Row], nothing: str, class_: str = "", said: Node = None
+) -> Markup:
     body = table(title, headings, rows, class_=class_) if rows else el("div", el("p", nothing), class_="empty")
-    return el("section", el("h2", title), body)
+    return el("section", el("h2", title), said, body)

@@ -83,6 +83,8 @@ class Readiness(msgspec.Struct, frozen=True, rename="camel"):
     min_score: int = 0
     passing: bool = False
     passing_until: str = ""
+    expires: str = ""
+    """The last day of the whole assessment; empty if each check has a day of its own."""
     checks: tuple[ReadinessItem, ...] = ()
 
 

@@ -22,7 +22,7 @@ from homeostat.web.contracts.dashboard.contracts import (
     readiness_chip,
 )
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import Row, chip, row, table
+from homeostat.web.dashboard.html.components import Row, chip, many, row, table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import cut, pager, place, summary
@@ -127,13 +127,21 @@ def _until(found: Forecast, today: date) -> Node:
         return chip("not ready", "bad")
     if found.until is None:
         return "no end"
-    days = (found.until - today).days
-    return [str(found.until), el("span", f"{days} days left" if days else "the last day", class_="note")]
+    return remaining(found.until, today)
+
+
+def remaining(until: date, today: date) -> Node:
+    """The last day, and how many are left: as a chip if they are few."""
+    days = (until - today).days
+    left = many(days, "day") + " left" if days else "the last day"
+    look = next((look for _, most, look in _WINDOWS[1:] if days <= most), "plain")
+    return [str(until), " ", chip(left, look) if look in ("bad", "warn") else el("span", left, class_="note")]
 
 
 def _next(readiness: Readiness, today: date) -> Node:
-    """The check that expires next, and those that have expired."""
-    dated = sorted((day, each.id) for each in readiness.checks if (day := parse_date(each.expires)) is not None)
+    """What expires next, and what has expired: checks, or the whole assessment."""
+    days = [(readiness.expires, "the assessment"), *((each.expires, each.id) for each in readiness.checks)]
+    dated = sorted((day, name) for text, name in days if (day := parse_date(text)) is not None)
     expired = [name for day, name in dated if day < today]
     coming = next(((day, name) for day, name in dated if day >= today), None)
     return [

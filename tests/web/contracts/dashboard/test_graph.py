@@ -39,11 +39,21 @@ async def declare_services(plane: Plane) -> None:
         "minScore": 80,
         "passing": True,
         "passingUntil": soon,
-        "checks": [{"id": "runbook", "status": "Current", "weight": 1, "expires": soon}],
+        "checks": [
+            {
+                "id": "runbook",
+                "status": "Current",
+                "weight": 1,
+                "expires": soon,
+                "evidence": "https://wiki.example.org/run",
+            }
+        ],
     }
+    since = {"status": "True", "reason": "Tested", "message": "for a test", "lastTransitionTime": SINCE}
+    gates = [{"type": each, **since} for each in ("ReadinessExpiring", "ReadinessSatisfied")]
     for name, state, needs, more in (
         ("shop", "Compliant", {"cart": True, "mail": False}, {}),
-        ("cart", "NonCompliant", {"ledger": True}, {"readiness": readiness}),
+        ("cart", "NonCompliant", {"ledger": True}, {"readiness": readiness, "conditions": gates}),
         ("ledger", "Warning", {"cart": True}, {"currentRevision": "ledger-2"}),
     ):
         spec = {"contractRef": {"inline": INLINE.format(name=name, version="1.0.0")}, "target": {"serviceName": name}}
@@ -78,6 +88,13 @@ async def test_the_graph_shows_dependents_cycles_and_the_blast_radius(plane: Pla
     page = await site.open("/contracts/readiness")
     assert "5 days left" in page.text
     assert (await site.open("/contracts/readiness?within=90+days")).document.all("th", scope="row") == []
+    page = await site.open("/contracts/default/cart")
+    assert "5 days left" in page.text
+    chips = [(each.text, each.attributes["class"]) for each in page.document.all("span", class_="chip")]
+    at = chips.index(("ready", "chip good"))
+    assert chips[at + 1] == ("expires soon", "chip warn")
+    assert "passed" not in [word for word, _ in chips], "no condition of readiness is among the checks"
+    assert page.document.one("a", href="https://wiki.example.org/run").text == "https://wiki.example.org/run"
     page = await site.open("/contracts/default/ledger")
     assert "since 0.9.0" in page.document.one("tr", id="row-revision-ledger-2").text
     page = await site.open("/contracts/default/ledger/diff?from=0.9.0&to=1.0.0")

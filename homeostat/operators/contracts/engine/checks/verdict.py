@@ -25,6 +25,7 @@ STATUSES: Final[tuple[ContractStatus, ...]] = (COMPLIANT, WARNING, NON_COMPLIANT
 
 CONTRACT_VALID: Final = "ContractValid"
 READINESS_SATISFIED: Final = "ReadinessSatisfied"
+READINESS_EXPIRING: Final = "ReadinessExpiring"
 RUNTIME_OBSERVED: Final = "RuntimeObserved"
 
 CONTAINER_IMAGES: Final = "ContainerImagesMatch"
