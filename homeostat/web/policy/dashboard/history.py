@@ -110,6 +110,11 @@ def score_chart(results: Sequence[Result], path: str, chosen: str) -> Node:
     return el("figure", chart, el("figcaption", caption), class_="score-chart")
 
 
+def result_path(path: str, name: str) -> str:
+    """Of the page with this audit result; `path` is that of the page, and may have a query."""
+    return f"{path}{'&' if '?' in path else '?'}result={name}"
+
+
 def _time(text: str) -> datetime | None:
     try:
         return parse_time(text)
@@ -130,4 +135,4 @@ def _line(score: int) -> Markup:
 def _mark(x: float, result: Result, path: str, *, is_chosen: bool) -> Markup:
     words = f"{result.time}: score {result.score}, {result.classification}, {result.violations} violations"
     dot = el("circle", el("title", words), cx=f"{x:.1f}", cy=f"{_y(result.score):.1f}", r=8 if is_chosen else 6)
-    return el("a", dot, href=f"{path}?result={result.name}", aria_label=words, class_="chosen" if is_chosen else None)
+    return el("a", dot, href=result_path(path, result.name), aria_label=words, class_="chosen" if is_chosen else None)

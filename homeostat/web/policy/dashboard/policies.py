@@ -42,9 +42,20 @@ class PolicyMetadata(msgspec.Struct, frozen=True, rename="camel"):
     creation_timestamp: str = ""
 
 
+class ShownEnforcement(msgspec.Struct, frozen=True, rename="camel"):
+    dry_run: bool = False
+
+
 class PolicySummary(msgspec.Struct, frozen=True, rename="camel"):
     enforcement_mode: str | None = None
+    enforcement: ShownEnforcement | None = None
     exemptions: tuple[ShownExemption, ...] = ()
+
+    @property
+    def mode(self) -> str:
+        mode = self.enforcement_mode or "audit"
+        is_dry = mode == "enforce" and self.enforcement is not None and self.enforcement.dry_run
+        return "enforce (dry run)" if is_dry else mode
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -144,7 +155,7 @@ def _row(each: PolicyRow) -> Row:
         score_bar(status),
         status.classification or "–",
         _number(status.pods),
-        policy.spec.enforcement_mode or "audit",
+        policy.spec.mode,
         el("span", one_line(status.message or ""), class_="why"),
         moment(status.last_evaluated, "never"),
     )

@@ -73,7 +73,12 @@ async def test_policies_are_shown_with_what_is_wrong(plane: Plane, site: Site) -
     assert "never" in page.document.one("tr", id="row-exemption-1").text
     assert HOSTILE not in page.source
     assert (await site.open("/policies/default/strict?result=none")).status == 404
-    await site.shows("/cluster-policies/everywhere", "Namespaces with the lowest scores")
+    page = await site.shows("/cluster-policies/everywhere", "default</a>")
+    assert page.document.all("tr", id="row-violation-0") == []
+    (link,) = page.document.all("a", href="/dashboard/cluster-policies/everywhere?namespace=default")
+    page = await site.shows(link.attributes["href"].removeprefix("/dashboard"), "row-violation-0")
+    assert page.document.one("tr", id="row-violation-0").text.startswith("web-0app")
+    assert (await site.open("/cluster-policies/everywhere?namespace=default&result=none")).status == 404
 
     async def names() -> list[str]:
         return [each.text for each in (await site.open("/policies")).document.all("th", scope="row")]
@@ -110,3 +115,18 @@ def test_a_status_of_somebody_elses_kind_is_no_trouble() -> None:
 def test_pods_of_a_workload_count_together() -> None:
     names = ("web-7d4b9c6f5d-x2x4z", "web-5bcdf", "db-0", "plain")
     assert [workload_of(each) for each in names] == ["web", "web", "db", "plain"]
+
+
+async def test_a_dry_run_of_enforcement_says_what_it_would_change(plane: Plane, site: Site) -> None:
+    where = DEVOPS_POLICY.kind
+    spec: JsonObject = {"requireLivenessProbe": True, "enforcementMode": "enforce", "enforcement": {"dryRun": True}}
+    body = {"apiVersion": where.api_version, "kind": where.kind, "metadata": {"name": "dry"}, "spec": spec}
+    await plane.client.create(where.path("default"), body)
+    await site.shows("/policies/default/dry", "enforce (dry run)")
+    planned = [f"deployment/default/web: spec.template.spec.containers[app].resources = {HOSTILE}"]
+    without = ["deployment/default/web/app"]
+    status: JsonObject = {"plannedChanges": planned, "containersWithoutPort": without}
+    await plane.client.merge(f"{where.path('default', 'dry')}/status", {"status": status})
+    page = await site.shows("/policies/default/dry", "What enforcement would change")
+    assert page.document.one("tr", id="row-planned-0").text.startswith("deployment/default/webspec.template")
+    assert "no probe can be added to deployment/default/web/app." in page.text
