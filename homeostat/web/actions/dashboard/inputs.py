@@ -15,12 +15,22 @@ from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT, ResourceInput, ResourceInputStatus
 from homeostat.web.actions.face import Face
 from homeostat.web.dashboard.html.command import nothing
-from homeostat.web.dashboard.html.components import Row, chip, facts, moment, one_line, row, table, value_block
+from homeostat.web.dashboard.html.components import (
+    Row,
+    chip,
+    facts,
+    message_text,
+    moment,
+    one_line,
+    row,
+    table,
+    value_block,
+)
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import tabs
-from homeostat.web.dashboard.html.redaction import plain_text, without_secrets
+from homeostat.web.dashboard.html.redaction import without_secrets
 from homeostat.web.dashboard.link import create_links, edit_link, joined, object_link
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
@@ -86,7 +96,7 @@ class Inputs:
         status, spec = readable_status(found, ResourceInputStatus), found.spec
         ready = find(status.conditions, READY)
         title = el("h1", name, " ", _chip(status))
-        message = el("p", plain_text(ready.message), class_="message") if ready is not None else None
+        message = message_text(ready.message, "message") if ready is not None else None
         content: list[Node] = [
             el("p", el("a", "Inputs", href=INPUTS), class_="crumbs"),
             el("div", el("div", title, message), class_="title"),

@@ -30,7 +30,7 @@ class ResourceOverview:
 
 def _tiles(total: Mapping[str, int]) -> Markup:
     everything = sum(total.values())
-    tiles = [_tile("resources", everything, f"{ROOT}/resources", "all")]
+    tiles = [_tile("resource" if everything == 1 else "resources", everything, f"{ROOT}/resources", "all")]
     for phase in PHASES:
         where = f"{ROOT}/resources?{urlencode({'phase': phase})}"
         tiles.append(_tile(phase, total.get(phase, 0), where, f"phase-{phase}"))

@@ -35,6 +35,7 @@ from homeostat.web.dashboard.html.components import (
     chip,
     facts,
     many,
+    message_text,
     moment,
     phase_chip,
     value_block,
@@ -42,7 +43,7 @@ from homeostat.web.dashboard.html.components import (
 from homeostat.web.dashboard.html.conditions import conditions_table, unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
-from homeostat.web.dashboard.html.redaction import plain_text, without_credentials, without_secrets
+from homeostat.web.dashboard.html.redaction import without_credentials, without_secrets
 from homeostat.web.dashboard.link import edit_action, object_link
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
@@ -186,8 +187,8 @@ def _title(found: Found, status: ResourceStatus) -> Markup:
     entry = found.entry
     paused = chip("paused", "warn") if is_true(status.conditions, PAUSED) else None
     name = el("h1", entry.metadata.name, " ", phase_chip(phase_of(entry, status)), " ", paused)
-    message = el("p", plain_text(current_message(status)), class_="message") if status.message else None
-    return el("div", el("div", name, message), class_="title")
+    said = message_text(current_message(status), "message") if status.message else None
+    return el("div", el("div", name, said), class_="title")
 
 
 def _values(title: str, value: Json, schema: Json = None) -> Markup:

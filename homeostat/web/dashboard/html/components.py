@@ -20,6 +20,7 @@ _words = re.compile(r"[A-Z]?[^A-Z]+|[A-Z]+(?![^A-Z])|[A-Z]").findall
 _LONGEST_LINE = 240
 _LONGEST_READ = 4096
 _FEWEST_LINES, _HEAD = 2, 70
+_UNFOLDED, _UNFOLDED_LINES = 600, 4
 
 
 def chip(word: str, look: str = "", title: str = "") -> Markup:
@@ -45,9 +46,9 @@ def seconds(count: float) -> str:
     """`80 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`."""
     if count < 0.001:
         return "under 1 ms"
-    if count < 1:
+    if count < 0.9995:
         return f"{count * 1000:.0f} ms"
-    if count < 60:
+    if count < 59.95:
         return f"{count:.1f} s"
     minutes, rest = divmod(round(count), 60)
     hours, minutes_left = divmod(minutes, 60)
@@ -79,6 +80,24 @@ def last_line(text: str) -> str:
     end = text if len(text) <= _LONGEST_READ else text[-_LONGEST_READ:].partition("\n")[2]
     lines = [each for each in end.splitlines() if any(map(str.isalnum, each))]
     return one_line(lines[-1] if lines else text)
+
+
+def whole_text(text: str) -> str:
+    """All of it, unless it is longer than anybody reads: then as one line."""
+    return plain_text(text).strip() if len(text) <= _LONGEST_READ else one_line(text)
+
+
+def message_text(text: str, class_: str = "why") -> Node:
+    """All of a text. What a program printed, or a long text, is folded below its beginning and its end."""
+    whole = whole_text(text)
+    if len(whole) <= _UNFOLDED and whole.count("\n") < _UNFOLDED_LINES:
+        return el("span", whole, class_=class_)
+    return el(
+        "details",
+        el("summary", one_line(text)),
+        el("pre", plain_text(text), class_="printed", tabindex=0),
+        class_=f"{class_} folded",
+    )
 
 
 def path_text(text: str) -> Markup:

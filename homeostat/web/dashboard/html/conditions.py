@@ -7,9 +7,8 @@ from typing import Final
 
 from homeostat.objects.conditions import ABNORMAL, PAUSED, RECONCILING, Condition
 from homeostat.objects.json import Json
-from homeostat.web.dashboard.html.components import chip, moment, reason_text, row, table
+from homeostat.web.dashboard.html.components import chip, message_text, moment, reason_text, row, table
 from homeostat.web.dashboard.html.markup import Node, el
-from homeostat.web.dashboard.html.redaction import plain_text
 
 _ABNORMAL: Final = frozenset(
     {*ABNORMAL, "Conflicting", "Degraded", "SharedScope", "ReplicaFailure", "Failed", "FailureTarget"}
@@ -29,7 +28,7 @@ def conditions_table(conditions: Sequence[Condition], abnormal: Collection[str] 
             each.type,
             chip(each.status, look_of(each, abnormal)),
             reason_text(each.reason),
-            el("span", plain_text(each.message), class_="why"),
+            message_text(each.message),
             moment(each.last_transition_time),
         )
         for each in conditions

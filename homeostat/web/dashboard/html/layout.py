@@ -86,13 +86,13 @@ def _page(page: Page, inside: Markup, tag: str, static: Static) -> str:
     )
     footer = el(
         "footer",
-        el("span", f"Homeostat {__version__}", class_="version"),
+        el("span", f"Homeostat {__version__}"),
+        el("span", id="live", class_="live", role="status", aria_live="polite"),
         [el("a", title, href=path) for title, path in static.links],
         # The script shows it.
         el("button", "Dense tables", type="button", id="dense", class_="link", aria_pressed="false", hidden=True),
         # The script fills it.
         el("div", id="saved", class_="saved", hidden=True),
-        el("span", id="live", class_="live", role="status", aria_live="polite"),
     )
     skip = el("a", "Skip to content", href="#main", class_="skip")
     body = el("body", skip, inside, footer, data_tag=tag, data_live=page.is_live)

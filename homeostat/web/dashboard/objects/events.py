@@ -9,7 +9,7 @@ import msgspec
 from homeostat.client.base import Client
 from homeostat.objects.errors import ForbiddenError
 from homeostat.web.dashboard.home.timeline import EVENTS, RecordedEvent
-from homeostat.web.dashboard.html.components import Row, chip, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, chip, message_text, moment, row, table
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 
 MOST_SHOWN: Final = 30
@@ -44,7 +44,7 @@ def _row(event: RecordedEvent) -> Row:
         f"event-{event.metadata.uid}",
         f"{event.reason}{count}",
         chip(event.type or "Normal", look),
-        el("span", one_line(event.message), class_="why"),
+        message_text(event.message),
         moment(event.at),
     )
 

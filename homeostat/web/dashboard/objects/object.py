@@ -16,7 +16,7 @@ from homeostat.objects.kind import Kind
 from homeostat.objects.schema.passwords import LAST_APPLIED, NO_PASSWORDS, PasswordFields
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command, shell
-from homeostat.web.dashboard.html.components import chip, facts, many, moment, one_line
+from homeostat.web.dashboard.html.components import chip, facts, many, message_text, moment, one_line
 from homeostat.web.dashboard.html.conditions import conditions_table, look_of, unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
@@ -158,8 +158,8 @@ def _title(place: Place, obj: JsonObject, conditions: list[Condition]) -> Markup
         word = ready.type.lower() if ready.status == "True" else ready.reason or f"not {ready.type.lower()}"
         look = "bad" if (ready.type, ready.status) == ("Failed", "True") else look_of(ready)
         state = chip(one_line(word), look)
-    message = el("p", one_line(ready.message), class_="message") if ready is not None and ready.message else None
-    return el("div", el("h1", place.name, " ", state), message)
+    said = message_text(ready.message, "message") if ready is not None and ready.message else None
+    return el("div", el("h1", place.name, " ", state), said)
 
 
 async def _choices(place: Place) -> Markup:
@@ -246,7 +246,7 @@ def _block(value: Json) -> Node:
     part = Part(value)
     text = as_yaml(part.value).rstrip("\n")
     is_cut = part.is_cut or len(text) > LARGEST_SHOWN
-    note = f"This is too large to show: only {LARGEST_SHOWN // 1024} KiB of it are here. The command prints all of it."
+    note = f"This object is large. The first {LARGEST_SHOWN // 1024} KiB are shown; the command prints all of it."
     return [
         el("p", note, class_="summary") if is_cut else None,
         el("pre", text[:LARGEST_SHOWN], class_="value", tabindex=0),

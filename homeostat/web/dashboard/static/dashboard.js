@@ -31,8 +31,10 @@
       if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
       return;
     }
+    // What somebody has opened, what this script has written, and the class of a new run stay.
+    const kept = old.matches(".history > li") ? ["open", "title", "class"] : ["open", "title"];
     for (const { name } of [...old.attributes]) {
-      if (!fresh.hasAttribute(name) && !(name === "open" || name === "title" || name === "class")) old.removeAttribute(name);
+      if (!fresh.hasAttribute(name) && !kept.includes(name)) old.removeAttribute(name);
     }
     for (const { name, value } of fresh.attributes) {
       if (old.getAttribute(name) !== value) old.setAttribute(name, value);

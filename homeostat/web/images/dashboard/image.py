@@ -15,7 +15,7 @@ from homeostat.operators.images.engine.annotations import PREFIX, Tracked
 from homeostat.web.dashboard.commit import commit_link
 from homeostat.web.dashboard.form import read_form
 from homeostat.web.dashboard.html.command import Action, actions, command, nothing, shell
-from homeostat.web.dashboard.html.components import chip, facts, many, moment, path_text
+from homeostat.web.dashboard.html.components import chip, facts, many, message_text, moment, path_text
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el, link
@@ -47,7 +47,7 @@ class ImagePage:
         tracked, result = update.tracked, update.status.result
         title = el("h1", tracked.label, " ", state_chip(update))
         said = update.explanation or (plain_text(result.message) if result is not None else "")
-        message = el("p", said, class_="message") if said else None
+        message = message_text(said, "message") if said else None
         content: list[Node] = [
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             el("div", el("div", title, message), class_="title"),

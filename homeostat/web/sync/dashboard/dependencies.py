@@ -15,12 +15,12 @@ from homeostat.operators.sync.api.policy import SYNC_POLICY, SyncPolicy
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY, RepositoryStatus
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.web.dashboard.html.command import actions, nothing
-from homeostat.web.dashboard.html.components import Row, facts, moment, one_line, row, table
+from homeostat.web.dashboard.html.components import Row, facts, message_text, moment, one_line, row, table
 from homeostat.web.dashboard.html.conditions import conditions_table
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
-from homeostat.web.dashboard.html.redaction import plain_text, without_credentials
+from homeostat.web.dashboard.html.redaction import without_credentials
 from homeostat.web.dashboard.link import create_links, edit_action, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
@@ -163,7 +163,7 @@ class Dependencies:
             raise unknown(f"{shape.kind.kind.kind} {namespace}/{name} not found")
         each = _row_of(obj)
         title = el("h1", name, " ", state_chip(each.state))
-        message = el("p", plain_text(each.message), class_="message")
+        message = message_text(each.message, "message")
         where = shape.kind.kind, namespace, name
         own = await object_link(visit, *where)
         content: list[Node] = [

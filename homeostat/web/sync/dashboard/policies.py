@@ -75,7 +75,7 @@ class Policies:
 
 def state_tiles(counts: Counter[str], total: int) -> Markup:
     """One for each state that occurs, which leads to the policies in it."""
-    tiles = [_tile("policies", total, HERE, "all")]
+    tiles = [_tile("policy" if total == 1 else "policies", total, HERE, "all")]
     tiles += [
         _tile(each, counts[each], place(HERE, {"state": each}), f"state-{each}") for each in STATES if counts[each]
     ]

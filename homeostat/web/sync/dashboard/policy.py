@@ -15,11 +15,10 @@ from homeostat.operators.sync.api.policy import PLAN_REQUESTED, REQUESTED, SYNC_
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.web.dashboard.html.command import Action, actions, annotate, command, nothing, shell
-from homeostat.web.dashboard.html.components import chip, facts, many, moment
+from homeostat.web.dashboard.html.components import chip, facts, many, message_text, moment
 from homeostat.web.dashboard.html.conditions import conditions_table, unobserved
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
-from homeostat.web.dashboard.html.redaction import plain_text
 from homeostat.web.dashboard.link import edit_action, edit_link, joined, object_link
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
@@ -202,7 +201,7 @@ def _mode(each: PolicyRow) -> str:
 def _title(each: PolicyRow) -> Markup:
     ready = find(each.status.conditions, READY)
     name = el("h1", each.policy.metadata.name, " ", state_chip(each.state))
-    message = el("p", plain_text(ready.message), class_="message") if ready is not None and ready.message else None
+    message = message_text(ready.message, "message") if ready is not None and ready.message else None
     return el("div", el("div", name, message), class_="title")
 
 

@@ -7,7 +7,14 @@ from html import escape
 
 import pytest
 
-from homeostat.web.dashboard.html.components import last_line, one_line, path_text, reason_text
+from homeostat.web.dashboard.html.components import (
+    last_line,
+    message_text,
+    one_line,
+    path_text,
+    reason_text,
+    seconds,
+)
 
 LONG = 240_000
 STEPS = "step\n" * 60
@@ -75,3 +82,39 @@ def test_a_long_text_takes_no_longer_than_its_beginning() -> None:
     for _ in range(20):
         one_line("a.b.c." * (LONG // 6) + "://x")
     assert time.thread_time() - began < 0.1, "as a whole, each takes 35 ms"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ready", '<span class="why">ready</span>'),
+        ("one\ntwo\n", '<span class="why">one\ntwo</span>'),
+        ("a" * 500, f'<span class="why">{"a" * 500}</span>'),
+    ],
+    ids=["short", "lines", "long"],
+)
+def test_a_message_is_shown_as_a_whole(text: str, shown: str) -> None:
+    assert message_text(text) == shown
+
+
+def test_what_a_program_printed_is_folded_below_its_beginning_and_its_end() -> None:
+    shown = str(message_text(f"exit code 3: start\n{STEPS}error: https://me:secret@host is full"))
+    assert shown.startswith('<details class="why folded"><summary>exit code 3: start')
+    assert "is full</summary><pre" in shown
+    assert shown.count("step\n") == 60
+    assert "secret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0.0004, "under 1 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.0 s"),
+        (59.94, "59.9 s"),
+        (59.97, "1 min 0 s"),
+        (3599.7, "1 h 0 min"),
+    ],
+)
+def test_a_duration_has_the_unit_that_it_rounds_to(count: float, text: str) -> None:
+    assert seconds(count) == text

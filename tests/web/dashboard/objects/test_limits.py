@@ -121,7 +121,7 @@ async def test_large_objects_refused_changes_and_chosen_versions(plane: Plane, s
         refused = await site.open(f"{HERE}/large/edit")
         form = await site.open(f"{HERE}/middle/edit")
     assert turns.longest_s < LONGEST_TURN_S
-    assert "only 128 KiB" in page.text
+    assert "The first 128 KiB" in page.text
     assert len(page.source) < 4 * LARGEST_SHOWN
     assert "data-live" not in page.source
     assert "Use the command" in refused.document.one("p", role="alert").text

@@ -178,6 +178,14 @@ async def test_a_change_is_shown_before_it_is_made(plane: Plane, site: Site) -> 
         page = await try_text(wrong)
         assert reason in page.document.one("p", role="alert").text, wrong
         assert page.document.one("textarea").text.lstrip("\n") == wrong
+    several = text.replace("replicas: 2", f"replicas: -{'1' * 9}").replace("maxSurge: 25%", f"maxSurge: {'x' * 300}")
+    refused = await try_text(several.replace("maxUnavailable: 25%", "maxUnavailable: lots"))
+    causes = [each.text.partition(":")[0] for each in refused.document.all("span", class_="cause")]
+    assert causes == [
+        "spec.replicas",
+        "spec.strategy.rollingUpdate.maxUnavailable",
+        "spec.strategy.rollingUpdate.maxSurge",
+    ]
     assert (await site.send(f"{WEB}/edit", {**sent, "text": kept, "step": "apply", "proof": "x"})).status == 403
     await plane.client.merge(f"{DEPLOYMENTS}/web/status", {"status": {"observedGeneration": 1, "replicas": 2}})
     done = await try_text(kept, step="apply")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.web.dashboard.conftest import guarded, plane, site
+from tests.web.dashboard.conftest import guarded, plane, site, tab, troubles
 
-__all__ = ["guarded", "plane", "site"]
+__all__ = ["guarded", "plane", "site", "tab", "troubles"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+from playwright.async_api import Page, expect
 
 from homeostat.objects.json import JsonObject
 from homeostat.operators.sync.api.kinds import KINDS
 from homeostat.operators.sync.api.parts import GROUP
-from homeostat.operators.sync.api.policy import REQUESTED, SYNC_POLICY, PolicyStatus, ResourceReport
+from homeostat.operators.sync.api.policy import PLAN_REQUESTED, REQUESTED, SYNC_POLICY, PolicyStatus, ResourceReport
 from homeostat.operators.sync.api.repository import RESOURCE_REPOSITORY
 from homeostat.operators.sync.api.server import MANAGED_SERVER
 from homeostat.plane import Plane
@@ -18,6 +19,7 @@ from homeostat.web.sync.dashboard.syncs import syncs_section
 from tests.web.dashboard.declaring import HOSTILE, SINCE, declare, proof_of, reading, ready, visitor
 from tests.web.dashboard.site import Document, Site
 
+_CLASSES = "(part) => [...part.querySelectorAll('*')].map((each) => `${each.tagName}.${each.className}`)"
 SPEC: JsonObject = {
     "resourceRepositoryRef": {"name": "files"},
     "managedServerRef": {"name": "crm"},
@@ -140,6 +142,25 @@ async def test_policies_show_what_differs_and_can_be_synced_and_suspended(plane:
     for missing in ("policies/default/none", "servers/default/none", "repositories/none/files"):
         assert (await site.open(f"/sync/{missing}")).status == 404
     assert (await site.send("/sync/policies/default/none/sync", {"proof": proof})).status == 404
+
+
+async def test_a_plan_that_comes_in_looks_as_it_does_after_a_reload(
+    plane: Plane, site: Site, tab: Page, troubles: list[str]
+) -> None:
+    await declare_all(plane)
+    path = SYNC_POLICY.kind.path("default", "customers")
+    await plane.client.merge(path, {"metadata": {"annotations": {PLAN_REQUESTED: "2"}}})
+    await tab.goto(f"{site.url}/dashboard/sync/policies/default/customers")
+    await expect(tab.locator("#plan .empty")).to_contain_text("waiting for the operator")
+    change = {"pointer": "/tier", "declared": '"gold"', "live": '"iron"'}
+    planned = [{"path": f"/customers/{name}", "result": "update", "changes": [change]} for name in ("acme", "bolt")]
+    plan: JsonObject = {"time": SINCE, "request": "2", "revision": "a" * 40, "resources": planned}
+    await plane.client.merge(f"{path}/status", {"status": {"plan": plan}})
+    await expect(tab.locator("#planned-1")).to_contain_text("/customers/bolt")
+    came = await tab.locator("#plan").evaluate(_CLASSES)
+    await tab.reload()
+    assert await tab.locator("#plan").evaluate(_CLASSES) == came
+    assert troubles == []
 
 
 async def test_a_plan_is_outdated_after_a_sync_or_a_commit(plane: Plane, site: Site) -> None:

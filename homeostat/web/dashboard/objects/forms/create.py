@@ -110,7 +110,7 @@ class CreatePage:
             raise
         except ApiError as error:
             # A form that is shown again keeps what was written: a permission, a policy or a quota may refuse it.
-            return _form(visit, wanted, kind, text, error.message)
+            return _form(visit, wanted, kind, text, error)
         if step == "apply":
             return object_path(new.kind, new.namespace, str(made["metadata"]["name"]))
         shown = await computed(visit, len(text), lambda: difference(new.kind, {"metadata": {}}, _as_shown(made)))
@@ -151,7 +151,7 @@ def _as_shown(made: JsonObject) -> JsonObject:
     return {**made, "metadata": metadata}
 
 
-def _form(visit: Visit, wanted: Wanted, kind: Kind | None, text: str, problem: str = "") -> Page:
+def _form(visit: Visit, wanted: Wanted, kind: Kind | None, text: str, problem: str | ApiError = "") -> Page:
     form = manifest_form(visit, text, {}, action=wanted.page, cancel=_cancel(wanted, kind))
     note = "Write or paste the manifest of one object. The next page is a preview; nothing is created before."
     return _page(wanted, kind, [alert(problem), el("p", note, class_="summary"), form], "Create")

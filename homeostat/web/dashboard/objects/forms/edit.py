@@ -78,7 +78,7 @@ class EditPage:
             # A form that is shown again keeps what was written: a policy, a webhook or a quota may refuse it.
             if error.code in (401, 404):
                 raise
-            return _form(visit, place, sent.text, sent.basis, error.message)
+            return _form(visit, place, sent.text, sent.basis, error)
         if sent.step == "apply":
             return place.back or place.page()
         size = len(sent.text) + size_of(live)
@@ -131,7 +131,7 @@ def _patch(place: Place, obj: JsonObject, sent: _Sent) -> JsonObject:
     edited["metadata"] |= {name: live["metadata"][name] for name in BY_SERVER if name in live["metadata"]}
     patch = patch_between(live, edited)
     if not patch:
-        raise InvalidTextError("nothing was changed")
+        raise InvalidTextError("nothing was changed; change the text first, or cancel")
     if has_hidden(patch):
         raise InvalidTextError(
             "the change contains a hidden value: a list is sent as a whole, with its hidden values; use the command"
@@ -151,7 +151,7 @@ def _here(place: Place) -> str:
     )
 
 
-def _form(visit: Visit, place: Place, text: str, basis: str, problem: str = "") -> Page:
+def _form(visit: Visit, place: Place, text: str, basis: str, problem: str | ApiError = "") -> Page:
     form = manifest_form(visit, text, {"basis": basis}, action=_here(place), cancel=place.back or place.page())
     note = (
         "Hidden values stay as they are unless you replace them. The next page is a preview; nothing is changed before."

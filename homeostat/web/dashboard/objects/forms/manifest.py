@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from homeostat.web.dashboard.html.components import one_line
+from homeostat.objects.errors import ApiError
+from homeostat.web.dashboard.html.components import whole_text
 from homeostat.web.dashboard.html.layout import proof_field
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.visit import Visit
@@ -52,8 +53,15 @@ def preview_form(visit: Visit, text: str, kept: Mapping[str, str], *, action: st
     )
 
 
-def alert(problem: str) -> Markup | None:
-    return el("p", one_line(problem), class_="trouble", role="alert") if problem else None
+def alert(problem: str | ApiError) -> Markup | None:
+    """All of it: who corrects a manifest needs each field that the server refuses."""
+    if not problem:
+        return None
+    if isinstance(problem, ApiError) and len(problem.causes) > 1:
+        head = f"The server refuses {len(problem.causes)} fields of {problem.kind} {problem.name}:"
+        causes = [el("span", whole_text(f"{each.field}: {each.message}"), class_="cause") for each in problem.causes]
+        return el("p", head, causes, class_="trouble", role="alert")
+    return el("p", whole_text(str(problem)), class_="trouble", role="alert")
 
 
 def _hidden(fields: Mapping[str, str]) -> list[Markup]:
