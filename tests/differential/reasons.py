@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tests.differential.claims import CLAIM_STEPS
+
 EVERYWHERE = {
     r"\.message$": "text is for people; ours names the thing, the expectation and what to do",
     r"\.causes\[\d+\]\.message$": "the same",
@@ -117,6 +119,7 @@ STEPS: dict[str, dict[str, str]] = {
             "claim without a default class again",
         )
     },
+    **dict.fromkeys((step.id for step in CLAIM_STEPS), _PROTECTED),
     "quota claim": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     "quota attributes not met": {r"\.finalizers$": "no finalizer of protection: nothing mounts claims"},
     "invalid container escalation": {

@@ -10,6 +10,7 @@ from typing import Any
 from tests.api.objects import deployment
 from tests.differential.accounts import ACCOUNT_STEPS
 from tests.differential.certificates import CERTIFICATE_STEPS
+from tests.differential.claims import CLAIM_STEPS
 from tests.differential.custom import CUSTOM_SETUP, CUSTOM_STEPS
 from tests.differential.details import DETAILS_SETUP, DETAILS_STEPS
 from tests.differential.invalid import INVALID_STEPS
@@ -444,4 +445,5 @@ STEPS = [
     *KUBELET_STEPS,
     *VALUE_STEPS,
     *REFUSAL_STEPS,
+    *CLAIM_STEPS,
 ]

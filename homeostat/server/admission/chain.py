@@ -22,6 +22,7 @@ from homeostat.server.access.signers import GROUP as CERTIFICATES
 from homeostat.server.access.signers import check_signing
 from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.guards import Guards
+from homeostat.server.admission.plugins.claim_growth import CLAIMS, require_growth
 from homeostat.server.admission.plugins.node_restriction import restrict_node
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
 from homeostat.server.admission.plugins.runtime_class import require_class
@@ -144,6 +145,8 @@ class AdmissionChain:
             await self._check(call, obj, old)
         if call.kind.resource == "pods" and obj is not None and old is None and not call.subresource:
             require_class(call, obj)
+        if call.kind.resource == CLAIMS and obj is not None and old is not None and not call.subresource:
+            require_growth(call, obj, old)
         if obj is not None and self._plugins.limits and call.namespace in self._plugins.limits:
             self._plugins.require_limits(call, obj, old)
         if not self._rules.is_empty:

@@ -526,6 +526,28 @@ def test_a_node_that_fails_loses_the_pods_that_do_not_tolerate_it(stage: Stage) 
     stage.play(scene)
 
 
+def test_a_node_that_is_out_of_service_releases_its_pods(stage: Stage) -> None:
+    node = "/api/v1/nodes/dead"
+
+    async def scene(on: Scene) -> None:
+        own = {"key": "of-the-test", "effect": "NoSchedule"}
+        await on.client.create("/api/v1/nodes", {"metadata": {"name": "dead"}, "spec": {"taints": [own]}})
+        spec = {"nodeName": "dead", "containers": [{"name": "a", "image": "a"}]}
+        await on.client.create(on.path("Pod"), {"metadata": {"name": "stuck"}, "spec": spec})
+        await on.until("Pod", "stuck", is_ready)
+        annotations = {f"{SIMULATION}/outcome": "unreachable"}
+        await on.client.merge(node, {"metadata": {"annotations": annotations}})
+        failed = await eventually(lambda: on.client.get(node), lambda found: len(found["spec"]["taints"]) == 3)
+        await on.client.delete(on.path("Pod", "stuck"))
+        assert (await on.find("Pod", "stuck"))["metadata"]["deletionTimestamp"]
+        lost = {"key": "node.kubernetes.io/out-of-service", "value": "shutdown", "effect": "NoExecute"}
+        await on.client.merge(node, {"spec": {"taints": [*failed["spec"]["taints"], lost]}})
+        await on.until("Pod", "stuck", lambda pod: not pod)
+        await on.client.delete(node)
+
+    stage.play(scene)
+
+
 CLAIMS = """
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -553,28 +575,6 @@ def user_of(claim: str) -> JsonObject:
 
 def is_bound(claim: JsonObject) -> bool:
     return bool(claim["status"]["phase"] == "Bound")
-
-
-def test_a_node_that_is_out_of_service_releases_its_pods(stage: Stage) -> None:
-    node = "/api/v1/nodes/dead"
-
-    async def scene(on: Scene) -> None:
-        own = {"key": "of-the-test", "effect": "NoSchedule"}
-        await on.client.create("/api/v1/nodes", {"metadata": {"name": "dead"}, "spec": {"taints": [own]}})
-        spec = {"nodeName": "dead", "containers": [{"name": "a", "image": "a"}]}
-        await on.client.create(on.path("Pod"), {"metadata": {"name": "stuck"}, "spec": spec})
-        await on.until("Pod", "stuck", is_ready)
-        annotations = {f"{SIMULATION}/outcome": "unreachable"}
-        await on.client.merge(node, {"metadata": {"annotations": annotations}})
-        failed = await eventually(lambda: on.client.get(node), lambda found: len(found["spec"]["taints"]) == 3)
-        await on.client.delete(on.path("Pod", "stuck"))
-        assert (await on.find("Pod", "stuck"))["metadata"]["deletionTimestamp"]
-        lost = {"key": "node.kubernetes.io/out-of-service", "value": "shutdown", "effect": "NoExecute"}
-        await on.client.merge(node, {"spec": {"taints": [*failed["spec"]["taints"], lost]}})
-        await on.until("Pod", "stuck", lambda pod: not pod)
-        await on.client.delete(node)
-
-    stage.play(scene)
 
 
 def test_a_claim_is_bound_as_its_class_says(stage: Stage) -> None:
@@ -613,6 +613,26 @@ def test_a_claim_is_bound_as_its_class_says(stage: Stage) -> None:
             lambda: on.client.list(volumes), lambda found: gone not in names(found[0]), within_s=15.0
         )
         assert fitting["spec"]["volumeName"] in names(left)
+
+    stage.play(scene)
+
+
+def test_a_claim_without_a_class_gets_the_default_one_later(stage: Stage) -> None:
+    classes = "/apis/storage.k8s.io/v1/storageclasses"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+    async def scene(on: Scene) -> None:
+        await on.client.create(on.path("PersistentVolumeClaim"), {"metadata": {"name": "free"}, "spec": spec})
+        free = await on.until("PersistentVolumeClaim", "free", is_bound)
+        assert "storageClassName" not in free["spec"]
+        await on.client.create(classes, {"metadata": {"name": "other"}, "provisioner": "example.com"})
+        await on.client.create(on.path("PersistentVolumeClaim"), {"metadata": {"name": "early"}, "spec": spec})
+        await on.until_events("early", "FailedBinding")
+        marks = {"storageclass.kubernetes.io/is-default-class": "true"}
+        await on.client.merge(f"{classes}/other", {"metadata": {"annotations": marks}})
+        early = await on.until("PersistentVolumeClaim", "early", is_bound)
+        assert early["spec"]["storageClassName"] == "other"
+        await on.client.delete(f"{classes}/other")
 
     stage.play(scene)
 

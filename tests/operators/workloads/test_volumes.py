@@ -10,6 +10,7 @@ import pytest
 from homeostat.operators.workloads.api import Meta, Workload
 from homeostat.operators.workloads.volumes.binding import (
     NO_PROVISIONER,
+    Assign,
     Bind,
     Provision,
     StorageClass,
@@ -112,6 +113,22 @@ def test_the_class_says_what_happens_without_a_volume(
 ) -> None:
     found = plan(claim(storageClassName="fast"), class_, [], is_used=is_used)
     assert (found.reason if isinstance(found, Wait) else found) == expected
+
+
+def test_a_claim_that_leaves_its_class_open_gets_the_newest_default_one() -> None:
+    def default(name: str, created: str) -> StorageClass:
+        marks = {"storageclass.kubernetes.io/is-default-class": "true"}
+        return StorageClass(Meta(name, annotations=marks, creation_timestamp=created))
+
+    def planned(wanted: Workload, *classes: StorageClass) -> Any:
+        return plan(wanted, None, [], is_used=False, classes=classes)
+
+    free, old, new = claim(storageClassName=None), default("a", THEN), default("c", "2099-01-01T00:00:00Z")
+    assert planned(free) == Provision("Delete")
+    assert planned(free, storage_class()).reason == "FailedBinding"
+    assert planned(free, old, new, default("b", new.metadata.creation_timestamp)) == Assign("b")
+    assert isinstance(planned(claim(), new), Wait)
+    assert planned(claim(storageClassName="gone"), new) == Provision("Delete")
 
 
 def test_a_claim_waits_for_its_class_or_for_the_volume_that_it_names() -> None:

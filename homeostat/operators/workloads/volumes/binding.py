@@ -1,7 +1,8 @@
 """What happens to a claim that has no volume: it is bound, gets a new volume, or waits. Pure.
 
 A StorageClass that exists decides when: at once, or with the first Pod that uses the claim. A class that does not exist
-provisions at once, so that manifests of a cluster work without it.
+provisions at once, so that manifests of a cluster work without it. A claim that names no class gets the default one,
+also later; on a plane without any StorageClass it needs none.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ from homeostat.operators.workloads.scheduling.fit import amount_of
 from homeostat.operators.workloads.volumes.decide import is_free_for
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+_DEFAULT_MARKS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_LEGACY_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_UNMET: Final = "no persistent volumes available for this claim and no storage class is set"
 _ON_USE: Final = "WaitForFirstConsumer"
 
 
@@ -27,6 +34,10 @@ class StorageClass(msgspec.Struct, frozen=True, rename="camel"):
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     reclaim_policy: str = "Delete"
+
+    @property
+    def is_default(self) -> bool:
+        return any(self.metadata.annotations.get(each) == "true" for each in _DEFAULT_MARKS)
 
     @property
     def waits_for_use(self) -> bool:
@@ -41,6 +52,12 @@ class Provision(NamedTuple):
     reclaim_policy: str
 
 
+class Assign(NamedTuple):
+    """The name of the class that the claim gets."""
+
+    class_: str
+
+
 class Wait(NamedTuple):
     """The reason and the message of the Event."""
 
@@ -49,17 +66,37 @@ class Wait(NamedTuple):
 
 
 def plan(
-    claim: Workload, class_: StorageClass | None, volumes: Iterable[Workload], *, is_used: bool
-) -> Bind | Provision | Wait:
-    """`class_` is the one that the claim names, if it exists."""
+    claim: Workload,
+    class_: StorageClass | None,
+    volumes: Iterable[Workload],
+    *,
+    is_used: bool,
+    classes: Iterable[StorageClass] = (),
+) -> Bind | Provision | Assign | Wait:
+    """`class_` is the one that the claim names, if it exists; `classes` are all of them."""
     if class_ is not None and class_.waits_for_use and not is_used:
         return Wait(_ON_USE, "waiting for first consumer to be created before binding")
     found = _smallest(claim, volumes)
     if found is not None:
         return Bind(found)
     if claim.spec.get("storageClassName") == "" or (class_ is not None and class_.provisioner == NO_PROVISIONER):
-        return Wait("FailedBinding", "no persistent volumes available for this claim and no storage class is set")
+        return Wait("FailedBinding", _UNMET)
+    if is_classless(claim) and (known := list(classes)):
+        return _default_of(known)
     return Provision(class_.reclaim_policy if class_ is not None else "Delete")
+
+
+def is_classless(claim: Workload) -> bool:
+    """Whether the claim leaves the class open; an empty name is the wish for none."""
+    return claim.spec.get("storageClassName") is None and _LEGACY_CLASS not in claim.metadata.annotations
+
+
+def _default_of(classes: Iterable[StorageClass]) -> Assign | Wait:
+    """The newest default one; of several of one second the first by name."""
+    found = sorted((each for each in classes if each.is_default), key=lambda each: each.metadata.name)
+    if not found:
+        return Wait("FailedBinding", _UNMET)
+    return Assign(max(found, key=lambda each: each.metadata.creation_timestamp).metadata.name)
 
 
 def _smallest(claim: Workload, volumes: Iterable[Workload]) -> Workload | None:

@@ -12,7 +12,7 @@ from homeostat.operators.workloads.api import CLAIM, VOLUME, Pod, Workload
 from homeostat.operators.workloads.events import Events
 from homeostat.operators.workloads.family import BY_CLAIM
 from homeostat.operators.workloads.reconciler import Key, Reconciler
-from homeostat.operators.workloads.volumes.binding import Bind, Provision, StorageClass, Wait, fits, plan
+from homeostat.operators.workloads.volumes.binding import Assign, Bind, Provision, StorageClass, Wait, fits, plan
 from homeostat.operators.workloads.volumes.decide import (
     BOUND,
     BY_CONTROLLER,
@@ -71,8 +71,9 @@ class Volumes:
             self._offer(change.new)
 
     def _note_class(self, change: Change[StorageClass]) -> None:
-        for each in self._claims.indexed(UNBOUND, class_key({"storageClassName": change.name})):
-            self._reconciler.add(each.key)
+        for name in (change.name, ""):
+            for each in self._claims.indexed(UNBOUND, class_key({"storageClassName": name})):
+                self._reconciler.add(each.key)
 
     def _note_pod(self, change: Change[Pod]) -> None:
         """A Pod may be the first that uses a claim."""
@@ -104,11 +105,15 @@ class Volumes:
         is_used = any(not each.is_finished for each in self._pods.indexed(BY_CLAIM, key))
         offered = (reserved_key(*key), class_key(claim.spec))
         volumes = [volume for each in offered for volume in self._volumes.indexed(OFFERED, each)]
-        match plan(claim, self._class_of(claim), volumes, is_used=is_used):
+        match plan(claim, self._class_of(claim), volumes, is_used=is_used, classes=self._classes):
             case Bind(volume):
                 await self._bind(claim, volume)
             case Provision(policy):
                 await self._provision(claim, policy)
+            case Assign(class_):
+                version = {"resourceVersion": claim.metadata.resource_version}
+                patch = {"metadata": version, "spec": {"storageClassName": class_}}
+                await self._client.merge(CLAIM.path(*key), patch)
             case Wait(reason, message):
                 self._wait(claim, reason, message)
 

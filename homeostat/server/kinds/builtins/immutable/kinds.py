@@ -7,6 +7,7 @@ import msgspec
 from homeostat.objects.errors import Cause, forbidden, invalid
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.names import IMMUTABLE
+from homeostat.objects.quantity import Quantity
 from homeostat.server.kinds.builtins.immutable.equality import immutable, is_same, only
 from homeostat.server.kinds.builtins.members import strings, struct, structs, text
 from homeostat.server.kinds.builtins.value import quantity_of
@@ -140,28 +141,61 @@ def _is_checked_on_nodes(spec: JsonObject) -> bool:
     return text(spec, "type") == "LoadBalancer" and text(spec, "externalTrafficPolicy") == "Local"
 
 
+_LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"
 _CLAIM_SAID = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
 
 
 def claim(new: JsonObject, old: JsonObject) -> list[Cause]:
-    after, before = struct(new, "spec"), struct(old, "spec")
+    after, before, status = struct(new, "spec"), struct(old, "spec"), struct(old, "status")
     free: set[str] = set()
-    is_bound = text(struct(old, "status"), "phase") == "Bound"
-    if is_bound:
-        free |= {"resources", "volumeAttributesClassName"}
-    # Binding a claim to its volume is the only change allowed.
+    kept = new
+    if text(struct(new, "status"), "phase") == "Bound":
+        free.add("volumeAttributesClassName")
+        kept = _with_storage_of(new, old)
+    # Binding a claim to its volume is allowed, and so is a first class.
     if not text(before, "volumeName"):
         free.add("volumeName")
-    causes = only(new, old, frozenset(free), _CLAIM_SAID)
-    wanted = quantity_of(struct(after, "resources", "requests").get("storage"))
-    had = quantity_of(struct(before, "resources", "requests").get("storage"))
-    capacity = quantity_of(struct(old, "status", "capacity").get("storage"))
-    if is_bound and wanted is not None and had is not None and wanted < had and (capacity is None or wanted < capacity):
+    legacy, said = (struct(each, "metadata", "annotations").get(_LEGACY_CLASS) for each in (old, new))
+    wanted_class = after.get("storageClassName")
+    is_upgraded = before.get("storageClassName") is None and (legacy is None or wanted_class == legacy)
+    if is_upgraded:
+        free.add("storageClassName")
+    causes = []
+    is_moved = is_upgraded and legacy is not None and said in (None, legacy)
+    if not is_moved and (said or "") != (legacy or ""):
+        causes.append(invalid(f"metadata.annotations.{_LEGACY_CLASS}", said or "", IMMUTABLE))
+    causes += only(kept, old, frozenset(free), _CLAIM_SAID)
+    wanted, had = (quantity_of(struct(each, "resources", "requests").get("storage")) for each in (after, before))
+    capacity = quantity_of(struct(status, "capacity").get("storage"))
+    if wanted is not None and had is not None and wanted < had and not wanted > (capacity or Quantity(0)):
         message = "field can not be less than status.capacity"
         causes.append(forbidden("spec.resources.requests.storage", message))
+    causes += immutable(after, before, "volumeMode", path="")
+    if status.get("currentVolumeAttributesClassName") is not None:
+        causes += _check_attributes_class(after, before)
     return causes
+
+
+def _with_storage_of(new: JsonObject, old: JsonObject) -> JsonObject:
+    """The new claim with the former request of storage, which may change."""
+    spec = struct(new, "spec")
+    resources, asked = struct(spec, "resources"), struct(spec, "resources", "requests")
+    if not asked:
+        return new
+    requests = {**asked, "storage": struct(old, "spec", "resources", "requests").get("storage")}
+    return {**new, "spec": {**spec, "resources": {**resources, "requests": requests}}}
+
+
+def _check_attributes_class(after: JsonObject, before: JsonObject) -> list[Cause]:
+    """A class that was applied stays, or becomes another one."""
+    wanted = after.get("volumeAttributesClassName")
+    if wanted or wanted == before.get("volumeAttributesClassName"):
+        return []
+    what = "nil" if wanted is None else "empty string"
+    message = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
+    return [forbidden("spec.volumeAttributesClassName", message)]
 
 
 # The fields of a PersistentVolume's spec other than its source.
