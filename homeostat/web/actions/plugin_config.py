@@ -7,6 +7,7 @@ the resource. So a caller may name only Secrets that they are allowed to read.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from homeostat.objects.json import Json
 from homeostat.operators.actions.plugins.catalog import UnknownPluginError
@@ -15,6 +16,15 @@ from homeostat.web.actions.forms import Declaration
 from homeostat.web.actions.index.entry import TypeEntry
 from homeostat.web.kit.gate import Caller
 from homeostat.web.kit.refusal import RefusalError, forbidden
+
+if TYPE_CHECKING:
+    from homeostat.operators.actions.plugins.plugin import ActionError
+
+_WORDS: Final = (
+    ("action.plugin:", "action_plugin:"),
+    ("action.config.", "plugin_config."),
+    ("spec.resourceFields", "resource_fields"),
+)
 
 
 async def check_plugin_config(
@@ -30,7 +40,7 @@ async def check_plugin_config(
     try:
         check_own_plugin(wanted.action_plugin or "", spec.action.plugin, spec.resource_fields)
     except ActionError as error:
-        raise RefusalError(400, str(error).replace("action.plugin:", "action_plugin:", 1)) from error
+        raise _refusal(error) from error
     name = wanted.action_plugin or plugin or spec.action.plugin or await face.claim_on(resource_type)
     try:
         found = (await face.plugins.known()).actions.get(name)
@@ -41,10 +51,18 @@ async def check_plugin_config(
     try:
         check_own_fields(found, own, spec.resource_fields, usual=usual)
     except ActionError as error:
-        raise RefusalError(400, str(error).replace("action.config.", "plugin_config.", 1)) from error
+        raise _refusal(error) from error
     for secret in sorted(set(_secrets_named(own))):
         if not await caller.may_read_secret(secret):
             raise forbidden(f'{caller.username} is not allowed to read the Secret "{secret}" that plugin_config names')
+
+
+def _refusal(error: ActionError) -> RefusalError:
+    """In the words of the REST API."""
+    text = str(error)
+    for ours, theirs in _WORDS:
+        text = text.replace(ours, theirs, 1)
+    return RefusalError(400, text)
 
 
 def _secrets_named(value: Json) -> Iterator[str]:

@@ -159,6 +159,7 @@ async def test_a_caller_cannot_make_the_http_plugin_send_what_its_type_does_not_
     for who in ("writer", "root"):
         answer = await two.post("/resources", body, Authorization=f"Bearer {who}")
         assert (answer.status, answer.body["detail"].startswith(f"plugin_config.{field}: ")) == (400, True), answer
+        assert answer.body["detail"].endswith(f"list {field} in resource_fields of the type")
     # Nor by a change of a resource that is there, or by name.
     changed = await two.put(
         "/resources/by-name/Note/v1/one",
@@ -176,6 +177,7 @@ async def test_a_caller_cannot_name_another_plugin_than_the_type(two: Api) -> No
     for who in ("writer", "root"):
         answer = await two.post("/resources", body, Authorization=f"Bearer {who}")
         assert (answer.status, answer.body["detail"].startswith("action_plugin: resources may not name")) == (400, True)
+        assert "list plugin in resource_fields of the type" in answer.body["detail"]
     assert (await two.post("/resources", note("two"), Authorization="Bearer writer")).status == 201
 
 
