@@ -246,8 +246,8 @@ def budget(selector: Any, namespace: str = "production") -> DisruptionBudget:
 
 
 REPLICAS = [
-    pytest.param(workload(replicas=1), ["workload has 1 replicas (minimum: 2)"], id="one"),
-    pytest.param(workload(), ["workload has 1 replicas (minimum: 2)"], id="absent is one"),
+    pytest.param(workload(replicas=1), ["workload has 1 replica (minimum: 2)"], id="one"),
+    pytest.param(workload(), ["workload has 1 replica (minimum: 2)"], id="absent is one"),
     pytest.param(workload(replicas=2), [], id="enough"),
     pytest.param(workload(replicas=0), [], id="scaled to nothing"),
     pytest.param(workload(replicas=-4), ["workload has -4 replicas (minimum: 2)"], id="negative"),

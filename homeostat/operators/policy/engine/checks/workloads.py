@@ -21,7 +21,7 @@ def few_replicas(spec: PolicySpec) -> WorkloadTest | None:
         count = workload.replicas
         if count is None or count == 0 or count >= least:
             return []
-        return [Finding(check, "", f"{count} replicas (minimum: {least})")]
+        return [Finding(check, "", f"{count} {'replica' if count == 1 else 'replicas'} (minimum: {least})")]
 
     return test
 
