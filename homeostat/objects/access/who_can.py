@@ -1,7 +1,8 @@
 """Who may do something, by roles and their bindings. Pure.
 
     who = WhoCan(Wanted("delete", resource="pods", namespace="shop", is_namespaced=True))
-    who.add_role(...); who.add_binding(...)
+    who.add_roles(roles)
+    who.add_bindings(bindings)
     who.grants
 
 Roles come first, since a binding says only whom it binds to which role. An aggregated role has the rules of the roles
@@ -136,6 +137,8 @@ class WhoCan:
         self._aggregated: dict[str, list[LabelSelector]] = {}
         self._labels: dict[str, dict[str, str]] = {}
         """Of the ClusterRoles that allow it or are aggregated."""
+        self._gathered: dict[str, tuple[str, ...] | None] = {}
+        """What aggregated roles allow, which very many bindings may grant."""
         self._found: list[Grant] = []
 
     def add_roles(self, roles: Iterable[RoleObject]) -> None:
@@ -178,6 +181,11 @@ class WhoCan:
         """As `_names`, of a role that was added."""
         if namespace or role not in self._aggregated:
             return self._roles.get((namespace, role))
+        if role not in self._gathered:
+            self._gathered[role] = self._gather(role)
+        return self._gathered[role]
+
+    def _gather(self, role: str) -> tuple[str, ...] | None:
         found: list[tuple[str, ...]] = []
         seen: set[str] = set()
         waiting = deque(self._aggregated[role])
