@@ -17,7 +17,7 @@ from homeostat.plane.settings import Settings
 from homeostat.server.pki.directory import Pki, PkiError, hosts_of, keep_issued, prepare_pki, renew
 from homeostat.server.pki.first_credentials import IssuedAhead
 from homeostat.server.pki.kubeconfig import ClientCertificate, kubeconfig
-from homeostat.server.pki.private_file import write_private
+from homeostat.server.pki.private_file import read_private, write_private
 from homeostat.store.files import exclusive
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,10 @@ def write_kubeconfig(plane: Plane, pki: Pki) -> None:
     else:
         credential = ClientCertificate(pki.admin.read_bytes(), pki.admin.with_suffix(".key").read_bytes())
         config = kubeconfig(plane.url, authority=pki.authority.read_bytes(), credential=credential)
-    write_private(plane.kubeconfig_path, yaml.dump(config))
+    data = yaml.dump(config)
+    # On a full disk a plane that has served there before starts, and answers reads.
+    if read_private(plane.kubeconfig_path) != data:
+        write_private(plane.kubeconfig_path, data)
 
 
 def _renew(settings: Settings, pki: Pki, context: ssl.SSLContext) -> bool:

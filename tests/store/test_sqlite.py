@@ -112,6 +112,23 @@ async def test_large_values_that_wait_together_are_committed_in_some_batches(sto
     assert store.counters.batches == 6
 
 
+async def test_failed_commits_are_logged_once_in_a_while(
+    store: SqliteStore, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    for attempt in range(2):
+        with full_disk():
+            for number in range(5):
+                with pytest.raises(UnwritableError):
+                    await put(store, pod(str(number)), "1")
+        await put(store, pod(f"between-{attempt}"), "1")
+        assert not store.trouble
+    assert [record.message for record in caplog.records] == ["commit failed"]
+    clock.now += 11
+    with full_disk(), pytest.raises(UnwritableError):
+        await put(store, pod("later"), "1")
+    assert [record.__dict__["failures"] for record in caplog.records] == [1, 11]
+
+
 async def test_a_refusal_that_needs_no_commit_is_answered_on_a_full_disk(store: SqliteStore) -> None:
     made = await put(store, pod("a"), "1")
     with full_disk():

@@ -303,6 +303,8 @@ def _why_not_served(error: OSError, settings: Settings) -> str:
         option = "file with --audit-log" if error.filename == str(settings.audit_log) else "directory with --data"
         return f"cannot use {error.filename}: {error.strerror}; choose another {option}"
     match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"{settings.data} is on a full disk; free space, or choose another directory with --data"
         case errno.EADDRINUSE:
             return f"{where} is in use; stop what listens there or choose another port with --port"
         case errno.EADDRNOTAVAIL | errno.EAFNOSUPPORT:

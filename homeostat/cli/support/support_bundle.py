@@ -73,6 +73,14 @@ def command(
 
 def _write(path: Path, files: dict[str, bytes], now: datetime) -> None:
     opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        _archive(opened, files, now)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _archive(opened: int, files: dict[str, bytes], now: datetime) -> None:
     with os.fdopen(opened, "wb") as out, tarfile.open(fileobj=out, mode="w:gz") as archive:
         for name, content in sorted(files.items()):
             entry = tarfile.TarInfo(f"homeostat-support/{name}")

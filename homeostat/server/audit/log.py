@@ -109,10 +109,22 @@ class AuditLog:
     def _append(self, data: bytes) -> None:
         # Without a buffer: after a failed write, a buffer would keep the data and grow.
         view = memoryview(data)
-        while view:
-            size = os.write(self._file, view)
-            self._size += size
-            view = view[size:]
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            self._end_line(data[: len(data) - len(view)])
+            raise
+        self._size += len(data)
+
+    def _end_line(self, written: bytes) -> None:
+        """After a part of the data: without its last line, which has no end. Another process may have appended more."""
+        self._size += len(written)
+        torn = len(written) - (written.rfind(b"\n") + 1)
+        with suppress(OSError):
+            if torn and os.fstat(self._file).st_size == self._size:
+                self._size -= torn
+                os.ftruncate(self._file, self._size)
 
     def _rotate(self) -> None:
         path, stamp = self._path, self._now().strftime("%Y-%m-%dT%H-%M-%S.%f")

@@ -30,7 +30,7 @@ T = TypeVar("T")
 Clock = Callable[[], float]
 
 _NEWS_S = 10.0
-"""How long the store reports a failed commit if no other commit follows."""
+"""How long the store reports a failed commit if no other commit follows, and how long it logs no other failed one."""
 _BATCH_BYTES = 2 << 20
 """Bytes of values in one commit, whose readers all run in one turn of the event loop."""
 _SWEEP_ROWS = 500
@@ -64,6 +64,7 @@ class SqliteStore(Replica):
         self._is_closed = False
         self.counters = Counters()
         self._failed: tuple[float, str] | None = None
+        self._logged_at = -_NEWS_S
         self.database_bytes = loaded.size_bytes
         self.is_restored = loaded.is_restored
 
@@ -105,6 +106,15 @@ class SqliteStore(Replica):
         if self._failed is None or self._clock() - self._failed[0] > _NEWS_S:
             return ""
         return self._failed[1]
+
+    def _note_failure(self, reason: str, changes: int) -> None:
+        """On a full disk hundreds of commits fail in a second, and the log may be on the same disk."""
+        self._failed = (now := self._clock(), reason)
+        if now - self._logged_at >= _NEWS_S:
+            self._logged_at = now
+            _log.error(
+                "commit failed", extra={"changes": changes, "reason": reason, "failures": self.counters.failures}
+            )
 
     async def sync(self) -> int:
         """Returns at once: nobody else writes to the file."""
@@ -167,8 +177,7 @@ class SqliteStore(Replica):
         def done(is_check_due: bool | None, error: BaseException | None) -> None:
             if error is not None:
                 self.counters.failures += 1
-                self._failed = (self._clock(), str(error))
-                _log.error("commit failed", extra={"changes": len(events), "reason": str(error)})
+                self._note_failure(str(error), len(events))
                 self._group.fail(error)
                 return
             self._failed = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import signal
 import socket
@@ -13,6 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from homeostat.cli.plane.up import _why_not_served
+from homeostat.plane import Settings
 from tests.cli.running import HOMEOSTAT, Cli, Up, https, running, trust
 
 GREETER = Path(__file__).parents[1] / "greeter.py"
@@ -54,6 +57,11 @@ def test_a_second_start_on_the_same_data_is_refused_with_the_reason(up: Up) -> N
     assert "choose another data directory with --data" in ended.err
     assert ended.err.count("\n") == 1
     assert up.cli("get", "ns").code == 0
+
+
+def test_a_full_disk_is_named_as_what_prevents_a_start(tmp_path: Path) -> None:
+    said = _why_not_served(OSError(errno.ENOSPC, "No space left on device"), Settings(data=tmp_path))
+    assert said == f"{tmp_path} is on a full disk; free space, or choose another directory with --data"
 
 
 def test_a_busy_port_is_refused_with_the_reason(up: Up, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from homeostat.cli.support.redaction import Redactor
 from homeostat.objects.json import JsonObject
 from tests.cli.policy_files import write
 from tests.cli.running import Cli, Up, https, make_cli, running
+from tests.full_disk import full_disk
 
 JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLW9mLWFkYQ"
 KEY = "MHcCAQEEIBx3kq9r0VtZ4m8pQeXo1uS7dLwYfC2hJ6aNbT5gKzRq"
@@ -192,6 +193,14 @@ def test_a_server_that_does_not_answer_is_a_note_and_no_file_is_overwritten(tmp_
     assert "there is no kubeconfig" in note
     again = cli.here("support-bundle", path)
     assert (again.code, "File exists" in again.err) == (1, True)
+
+
+def test_a_bundle_for_which_the_disk_has_no_room_leaves_no_file(tmp_path: Path, cli: Cli) -> None:
+    path = tmp_path / "bundle.tar.gz"
+    with full_disk(100):
+        ended = cli.here("support-bundle", path)
+    assert (ended.code, f"cannot write {path}" in ended.err) == (1, True)
+    assert not path.exists()
 
 
 _LINE = "MIIEvQ1BADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"

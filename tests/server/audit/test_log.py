@@ -18,6 +18,7 @@ from homeostat.server.audit import log as log_module
 from homeostat.server.audit.entry import MAX_OBJECTS_BYTES, Entry
 from homeostat.server.audit.log import AuditLog
 from homeostat.server.audit.policy import Decision
+from tests.full_disk import full_disk
 
 JANE = User("jane", groups=("devs",))
 
@@ -184,6 +185,18 @@ def test_a_full_disk_is_reported_once_and_costs_entries(caplog: pytest.LogCaptur
     log.close(30)
     assert (log.dropped, log.written) == (3, 0)
     assert [record.message for record in caplog.records] == ["failed to write audit log"]
+
+
+def test_an_entry_that_the_disk_took_in_part_leaves_no_half_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    log = AuditLog(path)
+    log._write([entry(0)])
+    with full_disk(path.stat().st_size + 100):
+        log._write([entry(1)])
+    log._write([entry(2)])
+    log.close(30)
+    assert [each["auditID"] for each in lines(path)] == ["id-0", "id-2"]
+    assert log._size == path.stat().st_size
 
 
 def test_a_file_that_somebody_moved_is_started_again(tmp_path: Path) -> None:
