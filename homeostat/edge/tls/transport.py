@@ -168,10 +168,12 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
             self._encrypt(data)
             self._tcp.write(self._outgoing.read())
             return
-        view = memoryview(data)
+        view, pieces = memoryview(data), []
         for at in range(0, len(data), _MOST_ENCRYPTED):
             self._encrypt(view[at : at + _MOST_ENCRYPTED])
-            self._tcp.write(self._outgoing.read())
+            pieces.append(self._outgoing.read())
+        # In one call of the system, if the kernel has room for them.
+        self._tcp.writelines(pieces)
 
     def close(self) -> None:
         if not self._is_closing:

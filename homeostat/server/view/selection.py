@@ -16,7 +16,7 @@ from homeostat.store.base import Event, Record, Scope
 Test = Callable[[Record], bool]
 _MANY_TESTS = 10_000
 """Labels that nobody has read yet take some microseconds an object."""
-_MANY_BYTES = 256 * 1024
+_MANY_BYTES = 512 * 1024
 """Of objects that nobody has read yet: the larger they are, the longer it takes to find their labels or fields."""
 
 
@@ -41,9 +41,8 @@ class Selection:
 
     def _unread(self, records: Sequence[Record]) -> int:
         """The bytes of the records whose labels or fields are not known yet."""
-        if self._reads_fields:
-            return sum(len(each.value) for each in records if each.note is None or each.note.fields is None)
-        return sum(len(each.value) for each in records if each.note is None)
+        unread = [each for each in records if each.note is None or (self._reads_fields and each.note.fields is None)]
+        return sum([len(each.value) for each in unread])
 
     def filter(self, records: Sequence[Record]) -> Sequence[Record]:
         for test in self._tests:
