@@ -73,7 +73,7 @@ def clean_metadata(obj: JsonObject) -> list[str]:
         if not unknown:
             raise BadRequestError(f"metadata has a field of the wrong type: {_text_of(error)}") from error
         clean_metadata(obj)
-    if any(not value for value in metadata.values()):
+    if not all(metadata.values()):
         # Empty means absent, but an empty managedFields asks the server to clear them.
         obj["metadata"] = {
             name: value for name, value in metadata.items() if value or (name == "managedFields" and value is not None)

@@ -72,7 +72,11 @@ def apply(
     own = next((entry for entry in entries if identity_of(entry) == identity), None)
     others = [entry for entry in entries if entry is not own]
 
-    if versions is None or own is None:
+    claimed = difference(wanted, UNTRACKED)
+    if own is not None and own["fieldsV1"] == claimed and own["apiVersion"] == api_version:
+        claimed = own["fieldsV1"]  # in order
+        after = _live_or(before, merge(before, config, shape))
+    elif versions is None or own is None:
         after = _merged(before, config, shape, own=own, others=others, wanted=wanted)
     else:
         after = _merged_between(before, config, versions, own=own, others=others, wanted=wanted)
@@ -83,7 +87,7 @@ def apply(
         changes = Changes(before, after, versions, ignore, {api_version: (changed, removed)})
         others = _settle(before, shape, changes, manager=manager, others=others, force=force)
     time = now if own is None or after is not before else own.get("time", now)
-    claim = _claim(own, (manager, "Apply", api_version, subresource), difference(wanted, UNTRACKED), time)
+    claim = _claim(own, (manager, "Apply", api_version, subresource), claimed, time)
     if after is before and not claim and own is None:
         return before
     applied = _with_entries(after, in_order([*others, *claim]))
@@ -133,6 +137,10 @@ def _merged(
             managed = union(managed, entry["fieldsV1"])
         # Merged again, because an emptied list may be one that the configuration asks for empty.
         after = merge(prune(after, last, managed, shape), config, shape)
+    return _live_or(live, after)
+
+
+def _live_or(live: JsonObject, after: JsonObject) -> JsonObject:
     return live if after == live else after
 
 
@@ -156,14 +164,14 @@ def _merged_between(
     whole = versions.at(after, last_version)
     pruned = prune(whole, own["fieldsV1"], managed.pop(last_version, LEAF), versions.shape(last_version))
     if pruned == whole:
-        return live if after == live else after
+        return _live_or(live, after)
     for version, fields in managed.items():
         shape = versions.shape(version)
         whole, pruned = versions.at(whole, version), versions.at(pruned, version)
         pruned = prune(whole, difference(fields_of(whole, shape), fields_of(pruned, shape)), fields, shape)
     after = merge(versions.at(pruned, applied), config, versions.shape(applied))
     after = {**after, "metadata": _with_managers(after["metadata"], live)}
-    return live if after == live else after
+    return _live_or(live, after)
 
 
 def _with_managers(metadata: JsonObject, live: JsonObject) -> JsonObject:
@@ -227,7 +235,8 @@ def _claim(
 ) -> list[JsonObject]:
     if not fields:
         return []
-    entry = entry_of(identity, ordered(fields), time)
+    is_ordered = own is not None and own["fieldsV1"] is fields
+    entry = entry_of(identity, fields if is_ordered else ordered(fields), time)
     return [own if own == entry else entry]
 
 

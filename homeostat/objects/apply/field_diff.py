@@ -8,8 +8,6 @@ skipped at the speed of `==`, so the cost of an update depends on what it change
 from __future__ import annotations
 
 from collections import Counter
-from itertools import compress, repeat
-from operator import ne
 
 from homeostat.objects.apply.field_set import LEAF, FieldSet, path_text
 from homeostat.objects.apply.shape import Shape
@@ -126,9 +124,10 @@ def compare(old: JsonObject, new: JsonObject, shape: Shape) -> tuple[FieldSet, F
     changed: FieldSet = {}
     removed: FieldSet = {}
     known = shape.fields
-    # Most members are equal, and skipped without a step of the interpreter for each.
-    for name in compress(new, map(ne, map(old.get, new, repeat(_ABSENT)), new.values())):
-        item, previous = new[name], old.get(name, _ABSENT)
+    for name, item in new.items():
+        previous = old.get(name, _ABSENT)
+        if previous is item or previous == item:
+            continue
         key, child, _, _ = known.get(name) or shape.member(name)
         if previous is _ABSENT:
             changed[key] = LEAF if child is None else _added(item, child)

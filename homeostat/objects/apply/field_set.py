@@ -74,10 +74,9 @@ def without(left: FieldSet, right: FieldSet) -> FieldSet:
 def _subtract(left: FieldSet, right: FieldSet, rest_of: Callable[[FieldSet, FieldSet], FieldSet | None]) -> FieldSet:
     """`left` with each node that `right` has too replaced by `rest_of` both, or removed if that is None."""
     result: FieldSet | None = None
-    for key in left.keys() & right:
-        ours = left[key]
-        rest = rest_of(ours, right[key])
-        if rest is ours:
+    for key in left if len(left) < len(right) else right:
+        ours, theirs = left.get(key), right.get(key)
+        if ours is None or theirs is None or (rest := rest_of(ours, theirs)) is ours:
             continue
         if result is None:
             result = dict(left)

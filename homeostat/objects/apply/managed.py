@@ -79,10 +79,17 @@ def update_managed(
     if not gained and not removed:
         return kept
     changes = Changes(old, new, versions, ignore, {api_version: (changed, removed)})
-    kept = [rest for entry in kept if (rest := lose(entry, *changes.at(entry["apiVersion"]))) is not None]
+    identity = (manager or "unknown", operation, api_version, subresource)
+    mine, others = gained, []
+    for entry in kept:
+        if gained and entry.get("manager", "") == identity[0] and identity_of(entry) == identity:
+            # It would get back what it loses to itself.
+            mine = union(difference(entry["fieldsV1"], removed) if removed else entry["fieldsV1"], mine)
+        elif (rest := lose(entry, *changes.at(entry["apiVersion"]))) is not None:
+            others.append(rest)
     if gained:
-        kept = _gain(kept, (manager or "unknown", operation, api_version, subresource), gained, now)
-    return _capped(kept)
+        others.append(entry_of(identity, mine, now))
+    return _capped(others)
 
 
 class Changes:
@@ -209,17 +216,6 @@ def _current(entries: list[JsonObject], known_versions: Container[str] | None) -
     if known_versions is None:
         return entries
     return [entry for entry in entries if entry["apiVersion"] in known_versions]
-
-
-def _gain(entries: list[JsonObject], identity: Identity, gained: FieldSet, now: str) -> list[JsonObject]:
-    others, manager = [], identity[0]
-    for entry in entries:
-        if entry.get("manager", "") == manager and identity_of(entry) == identity:
-            gained = union(entry["fieldsV1"], gained)
-        else:
-            others.append(entry)
-    others.append(entry_of(identity, gained, now))
-    return others
 
 
 def _capped(entries: list[JsonObject]) -> list[JsonObject]:

@@ -196,13 +196,10 @@ def _apply_body(call: Call) -> JsonObject:
     if not value.get("apiVersion") or not value.get("kind"):
         raise BadRequestError(f"invalid object type: {value.get('apiVersion') or '/'}, Kind={value.get('kind') or ''}")
     check_kind(call, value)
-    given = value.get("metadata")
-    # Without a label they are still claimed.
-    empty = [
-        name for name in ("labels", "annotations") if isinstance(given, dict) and given.get(name, True) in ({}, None)
-    ]
+    empty = _empty_maps(value.get("metadata"))
     unknown = clean_metadata(value)
-    value["metadata"].update((name, {}) for name in empty)
+    if empty:
+        value["metadata"].update(empty)
     if value["metadata"].get("managedFields"):
         raise BadRequestError("metadata.managedFields must be nil")
     unknown += call.kind.behaviour.unknown_fields(value)
@@ -212,6 +209,13 @@ def _apply_body(call: Call) -> JsonObject:
             f"Kind={call.kind.kind}): .{unknown[0]}: field not declared in schema"
         )
     return value
+
+
+def _empty_maps(metadata: Json) -> JsonObject:
+    """Without a label, labels are claimed all the same."""
+    if not isinstance(metadata, dict) or all(metadata.values()):
+        return {}
+    return {name: {} for name in ("labels", "annotations") if metadata.get(name, True) in ({}, None)}
 
 
 def _configuration(call: Call) -> Json:
