@@ -41,8 +41,8 @@ def newest(versions: Versions) -> ResourceTypeSpec:
 
 def kept_by(versions: Versions, labels: Mapping[str, str]) -> ResourceTypeSpec:
     """Returns the type that a resource with these labels is reconciled by."""
-    message = labels.get(TYPE_VERSION, "")
-    return (versions.get(version_name(message)) if message else None) or newest(versions)
+    declared = labels.get(TYPE_VERSION, "")
+    return (versions.get(version_name(declared)) if declared else None) or newest(versions)
 
 
 def _is_defined(each: ResourceType) -> bool:
