@@ -28,6 +28,10 @@ from homeostat.server.access.user import User, service_account_name
 
 GROUP = "rbac.authorization.k8s.io"
 _MAX_VERDICTS = 10_000
+MOST_KEPT_CHARACTERS = 8 * 1024 * 1024
+"""Of what decisions that are kept depend on: a call may have a path or, in a review, a verb of 100,000 characters."""
+_NAME_CHARACTERS = 100
+"""What one of the names of objects in a decision counts as."""
 QUICK_SIZE = 20_000
 """Values of rules, and bindings, with which a call is compared in some milliseconds."""
 
@@ -81,6 +85,7 @@ class Rbac:
         self._bindings: dict[tuple[str, str], _Binding] = {}
         self._by_subject: dict[str, dict[str, dict[str, int]]] = {}
         self._verdicts: dict[tuple[object, ...], _Verdict] = {}
+        self._kept_characters = 0
         self._version = self._size = 0
         self._lock = RLock()
 
@@ -105,8 +110,19 @@ class Rbac:
             self._forget()
 
     def _forget(self) -> None:
-        self._verdicts.clear()
+        self._drop_verdicts()
         self._version += 1
+
+    def _drop_verdicts(self) -> None:
+        self._verdicts.clear()
+        self._kept_characters = 0
+
+    def _keep(self, key: tuple[object, ...], verdict: _Verdict, attributes: Attributes) -> None:
+        size = _characters_of(attributes) + _NAME_CHARACTERS * len(verdict.by_name)
+        if len(self._verdicts) >= _MAX_VERDICTS or self._kept_characters + size > MOST_KEPT_CHARACTERS:
+            self._drop_verdicts()
+        self._verdicts[key] = verdict
+        self._kept_characters += size
 
     def _remove(self, kind: str, namespace: str, name: str) -> None:
         match kind:
@@ -129,9 +145,7 @@ class Rbac:
             verdict = _judged(attributes, self._gathered(bound))
             with self._lock:
                 if version == self._version:
-                    if len(self._verdicts) >= _MAX_VERDICTS:
-                        self._verdicts.clear()
-                    self._verdicts[key] = verdict
+                    self._keep(key, verdict, attributes)
         if verdict.by_name and (found := verdict.by_name.get(attributes.name)):
             return _allowed(*found)
         return verdict.otherwise
@@ -258,6 +272,12 @@ def _key(attributes: Attributes) -> tuple[object, ...]:
         attributes.namespace,
         attributes.path,
     )
+
+
+def _characters_of(attributes: Attributes) -> int:
+    user, asked = attributes.user, attributes
+    texts = (asked.verb, asked.group, asked.resource, asked.subresource, asked.namespace, asked.path)
+    return len(user.name) + sum(map(len, user.groups)) + sum(map(len, texts))
 
 
 def _subjects_of(user: User) -> list[str]:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gc
+import tracemalloc
+from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any
 
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from homeostat.objects.access.rule import allows, rule_of
 from homeostat.objects.json import JsonObject
 from homeostat.server.access.attributes import Attributes, Decision
-from homeostat.server.access.rbac.authorizer import Rbac, RoleRef
+from homeostat.server.access.rbac.authorizer import MOST_KEPT_CHARACTERS, Rbac, RoleRef
 from homeostat.server.access.user import User, service_account_name
 from tests.examples import examples
 from tests.server.access.rbac.objects import binding, granting, may, put, role, rule, user
@@ -250,3 +253,32 @@ def test_a_decision_of_a_thread_does_not_outlive_the_permission() -> None:
     for thread in (deciding, revoking):
         thread.join(10)
     assert not may(rbac, user("alice"), "get", "pods", namespace="a")
+
+
+def _kept_bytes(decide: Callable[[int], object], times: int) -> int:
+    """Memory that decisions leave behind."""
+    tracemalloc.start()
+    try:
+        for number in range(times):
+            decide(number)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("field", ["path", "resource", "namespace", "subresource", "group", "verb"])
+def test_decisions_on_long_texts_keep_little_memory(field: str) -> None:
+    rbac, asked = granting("User:alice", GET_PODS), {"verb": "get", "resource": "pods"}
+    kept = _kept_bytes(
+        lambda number: rbac.decide(Attributes(user("alice"), **{**asked, field: f"{number}" + "x" * 100_000})), 400
+    )
+    assert kept < 1.5 * MOST_KEPT_CHARACTERS, "40 MB were asked for"
+
+
+def test_decisions_that_depend_on_many_names_keep_little_memory() -> None:
+    names = " ".join(f"n{number}" for number in range(10_000))
+    rbac = granting("User:alice", rule("*", "*", groups="*", names=names))
+    kept = _kept_bytes(lambda number: rbac.decide(Attributes(user("alice"), f"v{number}", resource="pods")), 50)
+    assert kept < 1.5 * MOST_KEPT_CHARACTERS, "all of them would take 30 MB"
+    assert may(rbac, user("alice"), "get", "pods", name="n9999")
