@@ -22,6 +22,8 @@ READS: Final[tuple[JsonObject, ...]] = (
     # Home, too: which workloads are not ready, and why their Pods are not.
     rule("apps", ["deployments", "statefulsets", "daemonsets"], FOLLOW),
     rule("", ["pods"], ["list"]),
+    # In which namespaces a visitor may read something who may not read everything.
+    rule("rbac.authorization.k8s.io", ["rolebindings"], FOLLOW),
     *(each for section in declared_sections() for each in section.rules),
 )
 SESSIONS: Final[tuple[JsonObject, ...]] = (

@@ -28,6 +28,7 @@ from homeostat.edge.turn import Turn
 from homeostat.objects.errors import ApiError
 from homeostat.runtime.background import background
 from homeostat.runtime.faces.face import Redeem
+from homeostat.web.dashboard.access.reach import Reach, keeping
 from homeostat.web.dashboard.form import MOST_FIELDS, read_form
 from homeostat.web.dashboard.home.home import TITLE as HOME
 from homeostat.web.dashboard.home.home import Home
@@ -39,6 +40,7 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.login.once import OnceLoginForm, OnceLoginPage
 from homeostat.web.dashboard.login.page import Identify, LogIn, LoginForm, LoginPage, login_place
+from homeostat.web.dashboard.namespaces import part_note
 from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import HERE as OBJECTS
 from homeostat.web.dashboard.objects.kinds import NO_NAMESPACE, ServedKinds
@@ -48,7 +50,7 @@ from homeostat.web.dashboard.palette import Palette
 from homeostat.web.dashboard.root import COOKIE, ROOT
 from homeostat.web.dashboard.section import Effect, HiddenSectionError, Section, running
 from homeostat.web.dashboard.static import Static, static_of
-from homeostat.web.dashboard.visit import View, Visit
+from homeostat.web.dashboard.visit import View, Visit, is_in
 from homeostat.web.kit.refusal import RefusalError, forbidden, refusal_of, unknown
 from homeostat.web.kit.routing import Add
 from homeostat.web.kit.routing import Page as Handle
@@ -102,6 +104,7 @@ class Dashboard:
         self._static = static_of(has_users=log_in is not None)
         groups = {group for each in sections for group in each.groups}
         self._timeline = Timeline(client, groups, self._kinds.path_of, within)
+        self._reach = Reach(client, self._sections, within)
         self._palette = Palette(client, self._kinds, self._sections)
         self._login_form = LoginForm(self._static, has_users=log_in is not None, is_plane=redeem is not None, data=data)
         self._login = LoginPage(self._login_form, identify, log_in, sessions)
@@ -118,9 +121,9 @@ class Dashboard:
         add("GET", f"{ROOT}/find", self._find)
         for section in self._sections:
             for path, view in section.views.items():
-                add_page("GET", path, self._page(view, section))
+                add_page("GET", path, self._page(view, section, path))
             for path, effect in section.forms.items():
-                add_page("POST", path, self._form(effect, section, section.most_fields.get(path, MOST_FIELDS)))
+                add_page("POST", path, self._form(effect, section, path))
         add_page("GET", f"{ROOT}/login", self._login_form.show)
         add_page("POST", f"{ROOT}/login", self._login.take)
         add_page("POST", f"{ROOT}/logout", self._log_out)
@@ -133,15 +136,18 @@ class Dashboard:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Runs what its pages need in the background: watches, which begin when somebody first looks."""
-        async with running(self._sections), background(self._timeline.run()):
+        async with running(self._sections), background(self._timeline.run(), self._reach.bindings.watched.run()):
             yield
 
     async def _changes(self, visit: Visit) -> list[Change]:
-        """The Events of the operators' objects, for visitors who may list all Events that this server reads."""
+        """The Events of the operators' objects, of the namespaces whose Events the visitor may list."""
         if not (visit.caller.is_admin or visit.caller.is_cluster_user):
             return []
-        may_see = await may_list(visit.client(self._client), EVENTS, self._within)
-        return await self._timeline.newest(visit.namespace) if may_see else []
+        client, chosen = visit.client(self._client), visit.namespace
+        if await may_list(client, EVENTS, self._within):
+            return await self._timeline.newest(frozenset({chosen}) if chosen else None)
+        places = [each for each in visit.reachable if chosen in ("", each) and await may_list(client, EVENTS, each)]
+        return await self._timeline.newest(frozenset(places)) if places else []
 
     async def _find(self, request: Request, captured: Mapping[str, str]) -> Reply:
         try:
@@ -152,28 +158,32 @@ class Dashboard:
             refused = _refused(error)
             return json_reply({"detail": str(refused)}, refused.status)
 
-    def _page(self, view: View, section: Section | None = None) -> Handle:
+    def _page(self, view: View, section: Section | None = None, path: str = "") -> Handle:
         async def show(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
                 visit = await self._visit(request, captured)
                 if section is not None:
-                    await section.check_visible(visit.caller)
+                    visit = await section.enter(visit, path)
+                if narrowed := await self._reach.narrowed(visit, path):
+                    return redirect(narrowed)
                 await self._pause()
                 page = await view(visit)
                 await self._pause()
-                return page_reply(request, page, visit.viewer, self._static)
+                return page_reply(request, _with_scope(page, visit), visit.viewer, self._static, *keeping(visit))
             except (RefusalError, ApiError, UnreachableError) as error:
                 return self._refusal(request, _refused(error), visit)
 
         return show
 
-    def _form(self, effect: Effect, section: Section, most_fields: int) -> Handle:
+    def _form(self, effect: Effect, section: Section, path: str) -> Handle:
+        most_fields = section.most_fields.get(path, MOST_FIELDS)
+
         async def take(request: Request, captured: Mapping[str, str]) -> Reply:
             visit: Visit | None = None
             try:
                 visit = await self._visit(request, captured)
-                await section.check_visible(visit.caller)
+                visit = await section.enter(visit, path)
                 await self._pause()
                 read = partial(read_form, request, section.largest_form, most_fields=most_fields)
                 self._check_proof(request, await computed(visit, len(request.body), read))
@@ -211,14 +221,16 @@ class Dashboard:
         token = await self._sessions.token(kept)
         caller = await self._identify(with_token(request, token))
         proof = COOKIE.form_proof(self._secret, kept)
-        shown = [each for each in self._sections if await each.is_visible(caller)]
-        visit = Visit(request, captured, caller, Viewer())
-        # The namespace that somebody chose stays while they go from list to list.
-        chosen = {"namespace": visit.namespace}
-        links = [
-            (title, place(path, chosen)) for title, path in ((HOME, ROOT), *((each.title, each.path) for each in shown))
-        ]
-        pages = tuple((title, place(path, chosen)) for each in shown for title, path in each.pages)
+        reachable = await self._reach.of(caller, request, captured)
+        scopes = [await each.scope(caller, reachable) for each in self._sections]
+        shown = [(each, scope) for each, scope in zip(self._sections, scopes, strict=True) if scope is None or scope]
+        visit = Visit(request, captured, caller, Viewer(), reachable)
+        # The namespace that somebody chose stays while they go from list to list, as far as they may read it.
+        chosen = visit.namespace
+        fields = {each.title: {"namespace": chosen if is_in(scope, chosen) else ""} for each, scope in shown}
+        links = [(HOME, place(ROOT, {"namespace": chosen}))]
+        links += [(each.title, place(each.path, fields[each.title])) for each, _ in shown]
+        pages = tuple((title, place(path, fields[each.title])) for each, _ in shown for title, path in each.pages)
         viewer = Viewer(caller.username or "somebody", tuple(links), pages, proof, has_session=bool(token))
         return msgspec.structs.replace(visit, viewer=viewer)
 
@@ -253,6 +265,11 @@ def _further(request: Request, error: RefusalError) -> Markup:
     group, plural, namespace = parts[:3]
     where = place(f"{OBJECTS}/{group}/{plural}", {"namespace": "" if namespace == NO_NAMESPACE else namespace})
     return el("p", el("a", f"Go to the list of {plural}", href=where), " or ", home, class_="further")
+
+
+def _with_scope(page: Page, visit: Visit) -> Page:
+    note = part_note(visit.scope) if "namespace" not in visit.captured and not visit.namespace else None
+    return page if note is None else msgspec.structs.replace(page, content=[page.content, note])
 
 
 async def _not_found(visit: Visit) -> Page:

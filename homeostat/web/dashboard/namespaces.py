@@ -7,17 +7,22 @@ from typing import Final
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import NAMESPACE
-from homeostat.web.dashboard.html.markup import Markup, el
+from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import field, select
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, read_names
+from homeostat.web.dashboard.visit import Scope, Visit
 
 _MOST: Final = 500
 
 
-async def namespace_field(client: Client, chosen: str) -> Markup:
-    """A select, or an entry for who may not list the namespaces, or if there are too many."""
-    names = await _names(client)
+async def namespace_field(client: Client, visit: Visit) -> Markup:
+    """A select, or an entry if there are too many. Who may not list the namespaces chooses among those where there may
+    be something to see, if any are known.
+    """
+    names, chosen = await _names(client), visit.namespace
+    if names is None and visit.reachable:
+        return field("Namespace", "namespace", select("namespace", "all that you may read", visit.reachable, chosen))
     if names is not None:
         return field("Namespace", "namespace", select("namespace", "all namespaces", names, chosen))
     entry = el(
@@ -31,6 +36,15 @@ async def namespace_field(client: Client, chosen: str) -> Markup:
         autocomplete="off",
     )
     return field("Namespace", "namespace", entry)
+
+
+def part_note(scope: Scope) -> Node:
+    """What is left out must not look as if it did not exist. None for who sees all namespaces."""
+    if not scope:
+        return None
+    names = sorted(scope)
+    listed = f"the namespace {names[0]}" if len(names) == 1 else f"the namespaces {', '.join(names)}"
+    return el("p", f"Only of {listed}, which you are allowed to read.", class_="note part")
 
 
 async def _names(client: Client) -> list[str] | None:

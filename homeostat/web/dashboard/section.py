@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from typing import Never
 
 import msgspec
 
@@ -25,7 +26,7 @@ from homeostat.web.dashboard.html.markup import Node
 from homeostat.web.dashboard.origin import FindOrigin
 from homeostat.web.dashboard.place import Find
 from homeostat.web.dashboard.trigger import Triggers
-from homeostat.web.dashboard.visit import View, Visit
+from homeostat.web.dashboard.visit import Scope, View, Visit
 from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.refusal import RefusalError
 
@@ -82,6 +83,12 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     is_for_administrators: bool = False
     questions: tuple[Question, ...] = ()
     """With `is_for_administrators`: whoever the Kubernetes API allows all of these sees the section, too."""
+    local_questions: tuple[Question, ...] = ()
+    """Whoever is allowed all of these in some namespaces sees what there is in those (`visit.scope`), and no other
+    page than those of an object in one of them (`{namespace}` in the path) and `local_lists`.
+    """
+    local_lists: tuple[str, ...] = ()
+    """The paths of pages that show only what `visit.sees`."""
     is_for_cluster_users: bool = False
     """For administrators and for users of the Kubernetes API: `visit.client(own)` has their permissions."""
 
@@ -92,25 +99,52 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
             return caller.is_cluster_user
         return bool(self.questions) and all([await caller.allows(each) for each in self.questions])
 
-    async def check_visible(self, caller: Caller) -> None:
+    async def scope(self, caller: Caller, namespaces: Iterable[str]) -> Scope:
+        """Of which of the namespaces the visitor sees the objects: None for all there are, empty for none."""
         if await self.is_visible(caller):
-            return
+            return None
+        if not (self.local_questions and caller.is_cluster_user):
+            return frozenset()
+        asked = list(dict.fromkeys(namespaces))
+        allowed = await asyncio.gather(*(self._is_local(caller, each) for each in asked))
+        return frozenset([each for each, is_allowed in zip(asked, allowed, strict=True) if is_allowed])
+
+    async def _is_local(self, caller: Caller, namespace: str) -> bool:
+        return all([await caller.allows(each._replace(namespace=namespace)) for each in self.local_questions])
+
+    async def enter(self, visit: Visit, path: str) -> Visit:
+        """The visit of a page with this pattern, with what it may show. `HiddenSectionError` if that is nothing."""
+        scope = await self.scope(visit.caller, visit.reachable)
+        if scope is None:
+            return visit
+        named = visit.captured.get("namespace", "") or visit.namespace
+        is_local = "{namespace}" in path or path in self.local_lists
+        if not scope or not is_local or (named and named not in scope):
+            await self._refuse(visit.caller, named if is_local else "")
+        return msgspec.structs.replace(visit, scope=scope)
+
+    async def _refuse(self, caller: Caller, namespace: str) -> Never:
         text = f"{self.title} is for administrators"
         if self.is_for_cluster_users:
             raise HiddenSectionError(f"{text} and users of the Kubernetes API. Sign in with a token to see it.")
         if not (self.questions and caller.is_cluster_user):
             raise HiddenSectionError(f"{text}.")
-        lacking = [each for each in self.questions if not await caller.allows(each)]
+        questions = self.questions
+        if namespace and self.local_questions:
+            questions = tuple(each._replace(namespace=namespace) for each in self.local_questions)
+        lacking = [each for each in questions if not await caller.allows(each)]
         needed = " and ".join(f"{each.verb} {each.resource}" for each in lacking)
+        where = f"in the namespace {namespace}" if namespace and self.local_questions else "in all namespaces"
         grants = tuple(_grant(each, caller.username) for each in lacking)
-        raise HiddenSectionError(f"{text}, and for users who may {needed} in all namespaces.", grants)
+        raise HiddenSectionError(f"{text}, and for users who may {needed} {where}.", grants)
 
 
 def _grant(question: Question, username: str) -> str:
+    where = ("-n", question.namespace) if question.namespace else ("-A",)
     resource = f"{question.resource}.{question.group}" if question.group else question.resource
     account = username.removeprefix("system:serviceaccount:")
     to = ("--user", username) if account == username else ("--serviceaccount", account)
-    return shell("homeostat", "auth", "grant", question.verb, resource, *to, "-A")
+    return shell("homeostat", "auth", "grant", question.verb, resource, *to, *where)
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from homeostat.web.kit.refusal import forbidden, unauthorized
 class UserCaller:
     """A user of this API."""
 
+    groups = ()
     is_cluster_user = False
 
     def __init__(self, user: User, role: Role | None) -> None:

@@ -41,6 +41,10 @@ class Caller(Protocol):
     @property
     def username(self) -> str: ...
     @property
+    def groups(self) -> tuple[str, ...]:
+        """Of a user of the Kubernetes API."""
+
+    @property
     def is_admin(self) -> bool: ...
     @property
     def is_cluster_user(self) -> bool:
@@ -106,6 +110,7 @@ class Administrator:
     """A caller with all permissions."""
 
     id = 0
+    groups = ()
     is_admin = True
     is_cluster_user = False
 

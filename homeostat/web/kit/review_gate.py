@@ -43,7 +43,8 @@ class ReviewedCaller:
 
     def __init__(self, user: JsonObject, client: Client, *, token: str, namespace: str, kinds: Kinds) -> None:
         self.username: str = user.get("username") or ""
-        self.is_admin = MASTERS in (user.get("groups") or ())
+        self.groups = tuple(user.get("groups") or ())
+        self.is_admin = MASTERS in self.groups
         self._user, self._client, self._namespace, self._kinds = user, client, namespace, kinds
         self._answers: dict[Question, bool] = {}
         self._token = token

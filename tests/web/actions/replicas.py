@@ -27,7 +27,7 @@ PAGE_TYPE = {**NOTE_TYPE, "name": "Page"}
 class Reader:
     """May read some types."""
 
-    id, is_admin, is_cluster_user, username = 7, False, False, "reader"
+    id, is_admin, is_cluster_user, username, groups = 7, False, False, "reader", ()
 
     def __init__(self, types: set[str]) -> None:
         self._types = types

@@ -36,6 +36,7 @@ class Limited:
     """`permissions` are operations by type and version, with `*` for any."""
 
     id = 7
+    groups = ()
     is_admin = False
     is_cluster_user = False
 

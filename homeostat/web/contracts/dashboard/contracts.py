@@ -178,7 +178,7 @@ class Contracts:
 
     async def show(self, visit: Visit) -> Page:
         query = read_query(visit.request, ListQuery)
-        rows = await self.worst()
+        rows = await self.worst(visit)
         shown = cut([each for each in rows if _matches(each, query)], query.page)
         body: Node = nothing("No contracts match.") if rows else await no_contracts(visit)
         if shown.items:
@@ -196,10 +196,11 @@ class Contracts:
         ]
         return Page(TITLE, content, TITLE)
 
-    async def worst(self) -> list[ContractRow]:
-        """All Pactos, the worst status first."""
+    async def worst(self, visit: Visit) -> list[ContractRow]:
+        """All Pactos that the visitor sees, the worst status first."""
         cache = await self._watched.all(PACTO.kind, ShownPacto)
-        return sorted(self._derived.of(cache), key=_order) if cache is not None else []
+        every = self._derived.of(cache) if cache is not None else []
+        return sorted((each for each in every if visit.sees(each.pacto.metadata.namespace)), key=_order)
 
 
 async def no_contracts(visit: Visit) -> Markup:

@@ -21,7 +21,7 @@ class ContractFindings:
     async def find(self, visit: Visit, subject: Subject) -> list[Finding]:
         if not subject.is_of(*_KINDS):
             return []
-        rows = await self._contracts.worst()
+        rows = await self._contracts.worst(visit)
         return [
             _finding(each)
             for each in rows

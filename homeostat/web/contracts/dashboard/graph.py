@@ -46,7 +46,7 @@ class GraphPage:
         self._services = services
 
     async def show(self, visit: Visit) -> Page:
-        query, catalogue = read_query(visit.request, GraphQuery), await self._services.catalogue()
+        query, catalogue = read_query(visit.request, GraphQuery), await self._services.catalogue(visit.scope)
         if query.focus and not _is_known(catalogue, query.focus):
             raise unknown(f"no service {query.focus}; see {GRAPH}")
         if not len(catalogue):

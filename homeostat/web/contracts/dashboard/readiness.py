@@ -52,7 +52,7 @@ class ReadinessPage:
         self._contracts, self._today = contracts, today
 
     async def show(self, visit: Visit) -> Page:
-        query, rows, today = read_query(visit.request, ForecastQuery), await self._contracts.worst(), self._today()
+        query, rows, today = read_query(visit.request, ForecastQuery), await self._contracts.worst(visit), self._today()
         found = sorted((forecast(each, today) for each in rows if each.status.readiness is not None), key=_order)
         shown = cut([each for each in found if query.within in ("", each.window)], query.page)
         body: Node = (

@@ -22,7 +22,7 @@ class ContractReport:
         self._contracts = contracts
 
     async def make(self, visit: Visit) -> Report | None:
-        rows = await self._contracts.worst()
+        rows = await self._contracts.worst(visit)
         rows = [each for each in rows if visit.namespace in ("", each.pacto.metadata.namespace)]
         if not rows:
             return None

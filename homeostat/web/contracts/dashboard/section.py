@@ -25,6 +25,7 @@ def open_section(client: Client, within: str = "") -> Section:
     watched, services = Watched(client, within), Services(client, within)
     contracts, revisions = Contracts(watched), Revisions(services)
     contract = ContractPage(client, revisions)
+    questions = tuple(Question(each.group, each.plural, "list") for each in (PACTO.kind, PACTO_REVISION.kind))
     one = f"{HERE}/{{namespace}}/{{name}}"
 
     async def run() -> None:
@@ -50,6 +51,8 @@ def open_section(client: Client, within: str = "") -> Section:
         groups=(PACTO.kind.group,),
         triggers={(PACTO.kind.group, PACTO.kind.plural): Trigger(REQUESTED, pause=PAUSE)},
         is_for_administrators=True,
-        questions=tuple(Question(each.group, each.plural, "list") for each in (PACTO.kind, PACTO_REVISION.kind)),
+        questions=questions,
+        local_questions=questions,
+        local_lists=(HERE, GRAPH, READINESS),
         run=run,
     )

@@ -11,6 +11,7 @@ from homeostat.client.base import Client
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.contracts.api import PACTO
 from homeostat.operators.contracts.engine.services.catalogue import Catalogue
+from homeostat.web.dashboard.visit import Scope
 from homeostat.web.kit.gate import OpenGate
 from homeostat.web.kit.readiness import wait_ready
 
@@ -57,6 +58,6 @@ class Services:
         face = await self.face()
         return None if face is None else face.visibility.index
 
-    async def catalogue(self) -> Catalogue:
+    async def catalogue(self, scope: Scope) -> Catalogue:
         index = await self.index()
-        return Catalogue() if index is None else await index.view(None)
+        return Catalogue() if index is None else await index.view(scope)

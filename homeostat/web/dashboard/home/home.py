@@ -21,7 +21,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import place
 from homeostat.web.dashboard.link import joined, may_read
-from homeostat.web.dashboard.namespaces import namespace_field
+from homeostat.web.dashboard.namespaces import namespace_field, part_note
 from homeostat.web.dashboard.objects.kinds import HERE as OBJECTS
 from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.root import ROOT
@@ -57,20 +57,27 @@ class Home:
         self._sections, self._changes, self._client = sections, changes, client
 
     async def show(self, visit: Visit) -> Page:
-        shown = [each for each in self._sections if await each.is_visible(visit.caller)]
+        scopes = [await each.scope(visit.caller, visit.reachable) for each in self._sections]
+        seen = {
+            section.title: msgspec.structs.replace(visit, scope=scope)
+            for section, scope in zip(self._sections, scopes, strict=True)
+            if scope is None or (scope if not visit.namespace else visit.namespace in scope)
+        }
+        shown = [each for each in self._sections if each.title in seen]
         # At once, so that a slow section does not let the others say different things above and below.
         reported, summaries = await asyncio.gather(
-            asyncio.gather(*(_reported(each, visit) for each in shown if each.report is not None)),
-            asyncio.gather(*(_summary(each, visit) for each in shown if each.summary is not None)),
+            asyncio.gather(*(_reported(each, seen[each.title]) for each in shown if each.report is not None)),
+            asyncio.gather(*(_summary(each, seen[each.title]) for each in shown if each.summary is not None)),
         )
         known = [each for each in reported if each.report is not None or each.trouble]
         changes, trouble = await self._all_changes(visit, known)
         namespaces, _ = await _within_time(self._namespaces(visit))
-        hidden = [each for each in self._sections if each.report is not None and each not in shown]
-        top = el("div", _verdict(known, hidden), namespaces, class_="top")
+        hidden = [each for each in self._sections if each.report is not None and each.title not in seen]
+        places = frozenset[str]().union(*(each.scope or () for each in seen.values()))
         content: list[Node] = [
-            top,
-            _hidden(hidden, has_objects=visit.caller.is_cluster_user),
+            el("div", _verdict(known, hidden, is_part=bool(places)), namespaces, class_="top"),
+            part_note(places) if not visit.namespace else None,
+            _hidden(hidden, visit, is_part=bool(places)),
             _numbers(known, visit.namespace) or _start(shown, hidden),
         ]
         beside = [_upcoming(known), _timeline(changes, trouble)]
@@ -82,7 +89,7 @@ class Home:
         """For who may see objects of the Kubernetes API."""
         if self._client is None or not (visit.caller.is_admin or visit.caller.is_cluster_user):
             return None
-        chosen = await namespace_field(visit.client(self._client), visit.namespace)
+        chosen = await namespace_field(visit.client(self._client), visit)
         clear = el("a", "Clear", href=ROOT, class_="clear") if visit.namespace else None
         button = el("button", "Filter", type="submit")
         return el("form", chosen, button, clear, method="get", action=ROOT, class_="filter", role="search")
@@ -124,8 +131,8 @@ async def _summary(section: Section, visit: Visit) -> Node:
     return el("section", heading(section.title), el("p", f"Unknown: {one_line(trouble)}", class_="trouble"))
 
 
-def _verdict(reported: Sequence[Reported], hidden: Sequence[Section]) -> Markup:
-    """The answer to the first question, in one line."""
+def _verdict(reported: Sequence[Reported], hidden: Sequence[Section], *, is_part: bool) -> Markup:
+    """The answer to the first question, in one line. `is_part` says that the visitor does not see all namespaces."""
     reports = [each.report for each in reported if each.report is not None]
     total, good = sum(each.total for each in reports), sum(each.as_declared for each in reports)
     failed, paused = sum(each.failed for each in reports), sum(each.paused for each in reports)
@@ -145,19 +152,23 @@ def _verdict(reported: Sequence[Reported], hidden: Sequence[Section]) -> Markup:
         is_late = any(each.problems for each in reports)
         look, text = "warn" if is_late else "plain", f"{good:,} of {total:,} objects are as declared{_rest(0, paused)}"
     elif total:
-        look, text = "good", f"Everything is as declared: {many(good, 'object')}"
+        which = "Everything that you may read" if is_part or hidden else "Everything"
+        look, text = "good", f"{which} is as declared: {many(good, 'object')}"
     else:
-        look, text = "plain", "You see nothing that is declared" if hidden else "Nothing is declared yet"
+        look, text = "plain", "You see nothing that is declared" if hidden or is_part else "Nothing is declared yet"
     return el("h1", text, class_=f"verdict {look}")
 
 
-def _hidden(sections: Sequence[Section], *, has_objects: bool) -> Node:
+def _hidden(sections: Sequence[Section], visit: Visit, *, is_part: bool) -> Node:
     """What a visitor may not see must not look as if it did not exist. Each of the pages says what would allow it."""
     if not sections:
         return None
-    text = "Not shown, because you are not allowed to list their objects in all namespaces: "
-    links = joined([el("a", each.title, href=each.path) for each in sections])
-    objects = el("a", "Objects", href=OBJECTS)
+    where = f"in the namespace {visit.namespace}" if visit.namespace else "there" if is_part else "in all namespaces"
+    text = f"Not shown, because you are not allowed to list their objects {where}: "
+    here = {"namespace": visit.namespace}
+    links = joined([el("a", each.title, href=place(each.path, here)) for each in sections])
+    objects = el("a", "Objects", href=place(OBJECTS, here))
+    has_objects = visit.caller.is_cluster_user and not (is_part or visit.namespace)
     more: Node = [" What you are allowed to see in one namespace is on the page ", objects, "."]
     return el("p", text, links, ".", more if has_objects else None, class_="note hidden-sections")
 

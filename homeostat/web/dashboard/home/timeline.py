@@ -1,8 +1,9 @@
 """The Events of the operators' objects, newest first: what changed last, over all operators.
 
-One watch of Events, which begins when somebody first looks, and is read with the permissions of this server; so only
-visitors who may list all Events see it. Events about other objects are dropped as they arrive, and of the operators'
-the newest are kept: a cluster has tens of thousands of Events. What is shown is computed again only after a change.
+One watch of Events, which begins when somebody first looks, and is read with the permissions of this server; so a
+visitor sees those of the namespaces whose Events the visitor may list. Events about other objects are dropped as they
+arrive, and of the operators' the newest are kept: a cluster has tens of thousands of Events. What is shown is computed
+again only after a change.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from homeostat.runtime.cache.decoding import Projection
 from homeostat.runtime.watch.source import Source
 from homeostat.runtime.watch.watcher import Watcher
 from homeostat.web.dashboard.home.report import Change
+from homeostat.web.dashboard.visit import Scope, is_in
 from homeostat.web.kit.newest import Newest
 
 EVENTS: Final = Kind("", "v1", "events", "Event", is_namespaced=True)
@@ -95,8 +97,8 @@ class Timeline:
         await self._wanted.wait()
         await self._watcher.run()
 
-    async def newest(self, namespace: str = "") -> list[Change]:
-        """Events that say the same of several objects of a kind are one entry. Empty for all namespaces."""
+    async def newest(self, scope: Scope = None) -> list[Change]:
+        """Events that say the same of several objects of a kind are one entry."""
         self._wanted.set()
         if not self._watcher.synced.is_set():
             try:
@@ -104,16 +106,16 @@ class Timeline:
                     await self._watcher.synced.wait()
             except TimeoutError:
                 return []
-        if namespace:
-            return await self._changes(namespace)
+        if scope is not None:
+            return await self._changes(scope)
         seen = self._kept.changes
         if self._shown[0] != seen:
             self._shown = seen, await self._changes()
         return self._shown[1]
 
-    async def _changes(self, namespace: str = "") -> list[Change]:
+    async def _changes(self, scope: Scope = None) -> list[Change]:
         groups: dict[tuple[str, str, str], list[RecordedEvent]] = {}
-        among = (each for each in self._kept if namespace in ("", each.involved_object.namespace))
+        among = (each for each in self._kept if is_in(scope, each.involved_object.namespace))
         for each in self._kept.first(_MOST_READ, among):
             groups.setdefault((each.involved_object.kind, each.reason, each.message), []).append(each)
         return [await self._change(each) for each in list(groups.values())[:MOST_SHOWN]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
 import msgspec
@@ -14,7 +14,7 @@ from homeostat.web.dashboard.finding import FindAbout, Finding, Subject
 from homeostat.web.dashboard.html.components import Row, chip, one_line, row, table
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.section import Section
-from homeostat.web.dashboard.visit import Visit
+from homeostat.web.dashboard.visit import Visit, is_in
 from homeostat.web.kit.refusal import RefusalError
 
 MOST_SHOWN: Final = 20
@@ -27,9 +27,13 @@ class Findings:
 
     async def show(self, visit: Visit, subject: Subject) -> Node:
         """None for an object that no section knows."""
-        visible = [each for each in self._sections if await each.is_visible(visit.caller)]
-        asked = [(each.title, each.findings) for each in visible if each.findings is not None]
-        answers = await asyncio.gather(*(_ask(find, visit, subject) for _, find in asked))
+        asked: list[tuple[str, Awaitable[Sequence[Finding]]]] = []
+        for each in self._sections:
+            scope = await each.scope(visit.caller, [subject.namespace])
+            if each.findings is not None and is_in(scope, subject.namespace):
+                seen = msgspec.structs.replace(visit, scope=scope)
+                asked.append((each.title, _ask(each.findings, seen, subject)))
+        answers = await asyncio.gather(*(answer for _, answer in asked))
         rows = [
             _row(title, at, each)
             for (title, _), found in zip(asked, answers, strict=True)

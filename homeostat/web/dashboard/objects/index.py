@@ -77,10 +77,10 @@ class Index:
                 ),
                 class_="title",
             ),
-            _form(wanted, await namespace_field(client, wanted.namespace)),
+            _form(wanted, await namespace_field(client, visit)),
             el("p", f"{many(len(allowed), 'kind')}; {many(total, 'object')} of all kinds", class_="summary"),
-            _groups(allowed, counts, wanted.namespace) if allowed else _nothing(hidden, wanted.namespace),
-            _not_allowed(hidden, wanted.namespace),
+            _groups(allowed, counts, wanted.namespace) if allowed else _nothing(visit, hidden),
+            _not_allowed(hidden, wanted.namespace) if allowed or wanted.namespace or not visit.reachable else None,
         ]
         return Page(TITLE, content, TITLE)
 
@@ -146,13 +146,21 @@ async def _create_link(client: Client, namespace: str) -> Node:
     return el("a", "Create object", href=place(f"{HERE}/create", {"namespace": namespace}), class_="button")
 
 
-def _nothing(hidden: Sequence[Kind], namespace: str) -> Markup:
+def _nothing(visit: Visit, hidden: Sequence[Kind]) -> Markup:
     if not hidden:
         return el("div", el("p", "No kind matches."), class_="empty")
-    if namespace:
-        return el("div", el("p", f"You are not allowed to list objects in the namespace {namespace}."), class_="empty")
+    if visit.namespace:
+        text = f"You are not allowed to list objects in the namespace {visit.namespace}."
+        return el("div", el("p", text), class_="empty")
+    if visit.reachable:
+        links = [[", " if at else "", _in_namespace(each)] for at, each in enumerate(visit.reachable)]
+        return el("div", el("p", "Choose a namespace: ", links, "."), class_="empty")
     text = "You are not allowed to list objects in all namespaces. Enter a namespace that you may see, above."
     return el("div", el("p", text), class_="empty")
+
+
+def _in_namespace(namespace: str) -> Markup:
+    return el("a", namespace, href=place(HERE, {"namespace": namespace}))
 
 
 def _not_allowed(kinds: Sequence[Kind], namespace: str) -> Node:

@@ -126,7 +126,7 @@ class Listing:
         content: list[Node] = [
             el("p", el("a", TITLE, href=HERE), class_="crumbs"),
             _head(kind, wanted, await self._kinds.versions(kind), create),
-            await _form(client, kind, wanted),
+            await _form(client, visit, kind, wanted),
             el("p", problem, class_="trouble", role="alert") if problem else _summary(wanted, found),
             forbidden,
             _rows(
@@ -227,10 +227,10 @@ def _joined(nodes: Sequence[Markup]) -> Sequence[Node]:
     return [part for each in nodes for part in (", ", each)][1:]
 
 
-async def _form(client: Client, kind: Kind, wanted: Filter) -> Markup:
+async def _form(client: Client, visit: Visit, kind: Kind, wanted: Filter) -> Markup:
     fields = [_entry("Name contains", "q", wanted.q)]
     if kind.is_namespaced:
-        fields.append(await namespace_field(client, wanted.namespace))
+        fields.append(await namespace_field(client, visit))
     fields += [
         _entry("Labels", "labels", wanted.labels, "app=web,tier!=test"),
         _entry("Fields", "fields", wanted.fields, "metadata.name=web"),

@@ -15,6 +15,7 @@ from homeostat.web.kit.watched import Watched
 def workloads_section(client: Client, within: str = "") -> Section:
     watched = Watched(client, within)
     workloads = Workloads(client, watched)
+    questions = tuple(Question(each.group, each.plural, "list") for each in (DEPLOYMENT, POD))
     return Section(
         title=TITLE,
         path=HERE,
@@ -22,6 +23,8 @@ def workloads_section(client: Client, within: str = "") -> Section:
         report=WorkloadReport(workloads).make,
         findings=WorkloadFindings(workloads).find,
         is_for_administrators=True,
-        questions=tuple(Question(each.group, each.plural, "list") for each in (DEPLOYMENT, POD)),
+        questions=questions,
+        local_questions=questions,
+        local_lists=(HERE,),
         run=watched.run,
     )

@@ -15,11 +15,10 @@ from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import ListQuery, cut, filter_form, pager, summary
 from homeostat.web.dashboard.objects.kinds import object_path
 from homeostat.web.dashboard.root import ROOT
-from homeostat.web.dashboard.visit import Visit
+from homeostat.web.dashboard.visit import Visit, is_in
 from homeostat.web.dashboard.workloads.pods import PodTroubles, Trouble
 from homeostat.web.dashboard.workloads.workload import KINDS, RunningWorkload, WorkloadRow, row_of
 from homeostat.web.kit.form import read_query
-from homeostat.web.kit.gate import Question
 from homeostat.web.kit.watched import Derived, Watched
 
 HERE: Final = f"{ROOT}/workloads"
@@ -76,7 +75,8 @@ class Workloads:
         rows: list[WorkloadRow] = []
         refused: list[ForbiddenError] = []
         for kind in KINDS:
-            if not await visit.caller.allows(Question(kind.group, kind.plural, "list")):
+            places = await visit.listable(kind)
+            if places is not None and not places:
                 continue
             try:
                 cache = await self._watched.all(kind, RunningWorkload)
@@ -84,7 +84,8 @@ class Workloads:
                 # Those of other kinds are still worth showing.
                 refused.append(error)
                 continue
-            rows += [each for each in self._derived[kind.kind].of(cache or ()) if each is not None]
+            every = [each for each in self._derived[kind.kind].of(cache or ()) if each is not None]
+            rows += [each for each in every if is_in(places, each.workload.metadata.namespace)]
         if len(refused) == len(KINDS):
             raise refused[0]
         self._troubles.forget_others([each for each in rows if not each.is_settled])
@@ -98,7 +99,7 @@ class Workloads:
         """Its Pods are read now, however many other workloads are not ready. None if no controller runs it, or the
         visitor may not list such workloads.
         """
-        if not await visit.caller.allows(Question(kind.group, kind.plural, "list")):
+        if not is_in(await visit.listable(kind), namespace):
             return None
         cache = await self._watched.all(kind, RunningWorkload)
         workload = cache.readable(namespace, name) if cache is not None else None

@@ -18,7 +18,7 @@ class ImageFindings:
     async def find(self, visit: Visit, subject: Subject) -> list[Finding]:
         if not subject.is_of(IMAGE_UPDATE.kind, *ALL):
             return []
-        return [_finding(each) for each in await self._updates.all(visit.caller) if is_about(each, subject)]
+        return [_finding(each) for each in await self._updates.all(visit) if is_about(each, subject)]
 
 
 def is_about(each: Update, subject: Subject) -> bool:

@@ -56,7 +56,7 @@ class ImagePage:
             await self._tags(visit, update),
             _facts(update, await _objects(visit, update)),
             _rules(tracked),
-            _history(update, await self._updates.all(visit.caller)),
+            _history(update, await self._updates.all(visit)),
             conditions_table(update.status.conditions, (PINNED,)),
             el("p", "To see the next change before it is pushed: ", command(_dry_run(tracked)), class_="note"),
         ]
@@ -97,7 +97,7 @@ class ImagePage:
 
     async def _find(self, visit: Visit) -> Update:
         namespace, record = visit.captured["namespace"], visit.captured["record"]
-        found = await self._updates.find(visit.caller, namespace, record)
+        found = await self._updates.find(visit, namespace, record)
         if found is None:
             raise unknown(f"no tracked workload {namespace}/{record}; list them with: homeostat image status")
         return found

@@ -55,7 +55,7 @@ class Images:
 
     async def show(self, visit: Visit) -> Page:
         query = read_query(visit.request, ListQuery)
-        updates = await self._updates.all(visit.caller)
+        updates = await self._updates.all(visit)
         shown = cut([each for each in updates if _matches(each, query)], query.page)
         counts = Counter(each.state for each in updates)
         body: Node = nothing("No workloads match.") if updates else _none()

@@ -43,7 +43,7 @@ class ImageOrigins:
         if not visit.caller.is_admin and not all([await visit.caller.allows(each) for each in self._questions]):
             return ""
         try:
-            found = next((each for each in await self._updates.all(visit.caller) if is_about(each, subject)), None)
+            found = next((each for each in await self._updates.all(visit) if is_about(each, subject)), None)
         except (ForbiddenError, RefusalError):
             # Not yet listed, for instance. Whoever has to roll back now does not wait for that.
             return ""

@@ -18,7 +18,7 @@ class ImageReport:
         self._updates = updates
 
     async def make(self, visit: Visit) -> Report | None:
-        updates = [each for each in await self._updates.all(visit.caller) if each.state != "disabled"]
+        updates = [each for each in await self._updates.all(visit) if each.state != "disabled"]
         updates = [each for each in updates if visit.namespace in ("", each.tracked.namespace)]
         if not updates:
             return None

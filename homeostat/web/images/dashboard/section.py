@@ -39,5 +39,7 @@ def open_section(client: Client, within: str = "") -> Section:
         triggers={(each.group, each.plural): trigger for each in ALL},
         is_for_administrators=True,
         questions=questions,
+        local_questions=questions,
+        local_lists=(HERE,),
         run=watched.run,
     )

@@ -12,9 +12,9 @@ from homeostat.objects.kind import Kind
 from homeostat.operators.images.api import IMAGE_UPDATE, ImageUpdate, ImageUpdateStatus, Pin
 from homeostat.operators.images.engine.annotations import Tracked, tracked_of
 from homeostat.operators.images.engine.workloads import ALL, CRON_JOB, CronJob
+from homeostat.web.dashboard.visit import Visit, is_in
 from homeostat.web.images.dashboard.rollout import RolledWorkload, Rollout, rollout_of
 from homeostat.web.images.dashboard.update import STATES, Update
-from homeostat.web.kit.gate import Caller, Question
 from homeostat.web.kit.watched import Derived, Watched
 
 
@@ -39,28 +39,28 @@ class TrackedUpdates:
         self._cron_jobs: Derived[CronJob, _Seen | None] = Derived(_of_cron_job)
         self._known: Derived[ImageUpdate, _Known] = Derived(_known)
 
-    async def all(self, caller: Caller) -> list[Update]:
-        """Those of the kinds that the caller may list, the worst state first. `ForbiddenError` if this server may list
+    async def all(self, visit: Visit) -> list[Update]:
+        """Those of the kinds that the visitor may list, the worst state first. `ForbiddenError` if this server may list
         none of these kinds.
         """
         updates = await self._watched.all(IMAGE_UPDATE.kind, ImageUpdate)
         known = {each.key: each for each in self._known.of(updates)} if updates is not None else {}
-        tracked = await self._tracked(caller)
+        tracked = await self._tracked(visit)
         found = [_update(each, known.get((each.tracked.namespace, each.tracked.record))) for each in tracked]
         return sorted(found, key=lambda each: (STATES.index(each.state), each.tracked.key))
 
-    async def find(self, caller: Caller, namespace: str, record: str) -> Update | None:
-        wanted, updates = (namespace, record), await self.all(caller)
+    async def find(self, visit: Visit, namespace: str, record: str) -> Update | None:
+        wanted, updates = (namespace, record), await self.all(visit)
         return next((each for each in updates if (each.tracked.namespace, each.tracked.record) == wanted), None)
 
-    async def _tracked(self, caller: Caller) -> list[_Seen]:
-        allowed = await asyncio.gather(*(caller.allows(Question(each.group, each.plural, "list")) for each in ALL))
-        kinds = [kind for kind, is_allowed in zip(ALL, allowed, strict=True) if is_allowed]
+    async def _tracked(self, visit: Visit) -> list[_Seen]:
+        places = dict(zip(ALL, await asyncio.gather(*map(visit.listable, ALL)), strict=True))
+        kinds = [kind for kind in ALL if places[kind] is None or places[kind]]
         found: list[_Seen] = []
         refused: list[ForbiddenError] = []
         for kind in kinds:
             try:
-                found += await self._of_kind(kind)
+                found += [each for each in await self._of_kind(kind) if is_in(places[kind], each.tracked.namespace)]
             except ForbiddenError as error:
                 # Those of other kinds are still worth showing.
                 refused.append(error)

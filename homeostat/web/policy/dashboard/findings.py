@@ -45,15 +45,17 @@ class PolicyFindings:
 
     async def find(self, visit: Visit, subject: Subject) -> list[Finding]:
         if subject.is_of(DEVOPS_POLICY.kind, CLUSTER_DEVOPS_POLICY.kind):
-            return [_state(each) for each in await self._policies.lowest() if _is(each.policy, subject)]
+            return [_state(each) for each in await self._policies.lowest(visit) if _is(each.policy, subject)]
         if subject.is_of(POLICY_AUDIT_RESULT.kind):
             owners = subject.whole.get("metadata", {}).get("ownerReferences") or ()
             uids = {owner.get("uid") for owner in owners}
-            rows = [each for each in await self._policies.lowest() if each.policy.metadata.uid in uids]
+            rows = [each for each in await self._policies.lowest(visit) if each.policy.metadata.uid in uids]
             return [_state(each, f"?result={subject.name}") for each in rows]
         if not subject.is_of(POD, REPLICA_SET, *WORKLOADS):
             return []
-        rows = [each for each in await self._policies.lowest() if each.policy.metadata.namespace == subject.namespace]
+        rows = [
+            each for each in await self._policies.lowest(visit) if each.policy.metadata.namespace == subject.namespace
+        ]
         found = [(each, await self._violations(each.policy, subject)) for each in rows]
         # Of a policy that is met by now, the newest audit result may be older than the evaluation.
         return [_broken(each, violations) for each, violations in found if violations and each.status.violations]

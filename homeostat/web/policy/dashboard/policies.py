@@ -97,7 +97,7 @@ class Policies:
 
     async def show(self, visit: Visit) -> Page:
         query = read_query(visit.request, ListQuery)
-        found = await self.lowest()
+        found = await self.lowest(visit)
         shown = cut([each for each in found if _matches(each, query)], query.page)
         body: Node = nothing("No policies match.") if found else await _none(visit)
         if shown.items:
@@ -114,13 +114,13 @@ class Policies:
         ]
         return Page("Policies", content, "Policies")
 
-    async def lowest(self) -> list[PolicyRow]:
-        """All policies, lowest score first; those without a score come last."""
+    async def lowest(self, visit: Visit) -> list[PolicyRow]:
+        """All policies that the visitor sees, lowest score first; those without a score come last."""
         found: list[PolicyRow] = []
         for each in _KINDS:
             cache = await self._watched.all(each.kind, Policy)
             found += self._derived[each.kind.plural].of(cache) if cache is not None else []
-        return sorted(found, key=_order)
+        return sorted((each for each in found if visit.sees(each.policy.metadata.namespace)), key=_order)
 
 
 async def _none(visit: Visit) -> Markup:

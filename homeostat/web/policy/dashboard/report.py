@@ -22,7 +22,7 @@ class PolicyReport:
         self._policies = policies
 
     async def make(self, visit: Visit) -> Report | None:
-        rows = await self._policies.lowest()
+        rows = await self._policies.lowest(visit)
         rows = [each for each in rows if visit.namespace in ("", each.policy.metadata.namespace)]
         if not rows:
             return None

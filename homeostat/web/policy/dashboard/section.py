@@ -38,5 +38,9 @@ def open_section(client: Client, within: str = "") -> Section:
             Question(each.kind.group, each.kind.plural, "list")
             for each in (DEVOPS_POLICY, CLUSTER_DEVOPS_POLICY, POLICY_AUDIT_RESULT)
         ),
+        local_questions=tuple(
+            Question(each.kind.group, each.kind.plural, "list") for each in (DEVOPS_POLICY, POLICY_AUDIT_RESULT)
+        ),
+        local_lists=(HERE,),
         run=watched.run,
     )

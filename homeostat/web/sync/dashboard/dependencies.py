@@ -133,7 +133,8 @@ class Dependencies:
     async def show(self, visit: Visit) -> Page:
         shape, query = self._shape, read_query(visit.request, ListQuery)
         cache = await self._watched.all(shape.kind.kind, Dependency)
-        rows = sorted(self._derived.of(cache), key=_order) if cache is not None else []
+        every = self._derived.of(cache) if cache is not None else []
+        rows = sorted((each for each in every if visit.sees(each.obj.metadata.namespace)), key=_order)
         found = [each for each in rows if _matches(each, query)]
         shown = cut(found, query.page)
         body: Node = nothing(

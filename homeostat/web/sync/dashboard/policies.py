@@ -42,7 +42,7 @@ class Policies:
 
     async def show(self, visit: Visit) -> Page:
         query = read_query(visit.request, ListQuery)
-        rows = await self.worst()
+        rows = await self.worst(visit)
         found = [each for each in rows if _matches(each, query)]
         shown = cut(found, query.page)
         counts = Counter(each.state for each in rows)
@@ -68,9 +68,10 @@ class Policies:
         ]
         return Page(TITLE, content, TITLE)
 
-    async def worst(self) -> list[PolicyRow]:
+    async def worst(self, visit: Visit) -> list[PolicyRow]:
         cache = await self._watched.all(SYNC_POLICY.kind, SyncPolicy)
-        return sorted(self._derived.of(cache), key=order_of) if cache is not None else []
+        every = self._derived.of(cache) if cache is not None else []
+        return sorted((each for each in every if visit.sees(each.policy.metadata.namespace)), key=order_of)
 
 
 def state_tiles(counts: Counter[str], total: int) -> Markup:

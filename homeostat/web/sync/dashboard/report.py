@@ -23,7 +23,7 @@ class SyncReport:
         self._policies = policies
 
     async def make(self, visit: Visit) -> Report | None:
-        rows = await self._policies.worst()
+        rows = await self._policies.worst(visit)
         rows = [each for each in rows if visit.namespace in ("", each.policy.metadata.namespace)]
         if not rows:
             return None

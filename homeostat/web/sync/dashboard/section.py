@@ -22,6 +22,8 @@ def open_section(client: Client, within: str = "") -> Section:
     repositories, servers = (Dependencies(watched, each) for each in (REPOSITORY, SERVER))
     one = f"{HERE}/policies/{{namespace}}/{{name}}"
     kind = SYNC_POLICY.kind
+    plurals = (kind.plural, "resourcerepositories", "managedservers")
+    questions = tuple(Question(kind.group, each, "list") for each in plurals)
     return Section(
         title=TITLE,
         purpose="A REST API, kept equal to files in Git.",
@@ -46,8 +48,8 @@ def open_section(client: Client, within: str = "") -> Section:
         groups=(kind.group,),
         triggers={(kind.group, kind.plural): Trigger(REQUESTED, pause=PAUSE)},
         is_for_administrators=True,
-        questions=tuple(
-            Question(kind.group, each, "list") for each in (kind.plural, "resourcerepositories", "managedservers")
-        ),
+        questions=questions,
+        local_questions=questions,
+        local_lists=(HERE, REPOSITORIES, SERVERS),
         run=watched.run,
     )

@@ -100,7 +100,7 @@ async def test_visitors_see_and_do_what_the_server_allows_them(plane: Plane, gua
     assert (await guarded.open("/find?q=web")).status == 401
 
 
-async def test_a_visitor_of_one_namespace_is_told_to_choose_it_and_sees_it_alone(plane: Plane, guarded: Site) -> None:
+async def test_a_visitor_of_one_namespace_is_led_to_it_and_sees_it_alone(plane: Plane, guarded: Site) -> None:
     await seed(plane.client)
     cookie = await visitor(plane, guarded, "vera", [])
     role: JsonObject = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "edit"}
@@ -108,17 +108,17 @@ async def test_a_visitor_of_one_namespace_is_told_to_choose_it_and_sees_it_alone
     binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": {"name": "vera"}}
     bindings = f"/apis/{RBAC}/v1/namespaces/shop/rolebindings"
     await plane.client.create(bindings, {**binding, "roleRef": role, "subjects": subjects})
+    assert "Only of the namespace shop, which you are allowed to read." in (await guarded.open(Cookie=cookie)).text
     where = "What you are allowed to see in one namespace is on the page Objects."
-    for path in ("", "/contracts"):
-        assert where in (await guarded.open(path, Cookie=cookie)).text, path
-    index = await guarded.open("/objects", Cookie=cookie)
-    assert "Enter a namespace that you may see, above." in index.text
+    assert where in (await guarded.open("/contracts", Cookie=cookie)).text, "its kinds are not installed"
+    assert (await guarded.open("/objects", Cookie=cookie)).headers["Location"] == "/dashboard/objects?namespace=shop"
+    index = await guarded.open("/objects?namespace=", Cookie=cookie)
+    assert "Choose a namespace: shop." in index.text
     assert index.document.all("section", class_="group") == []
     buttons = [each.text for each in index.document.all("a", class_="button")]
     assert buttons == [], "who may create nothing in all namespaces has no button"
-    listed = await guarded.open("/objects/apps/deployments", Cookie=cookie)
+    listed = await guarded.open("/objects/apps/deployments?namespace=", Cookie=cookie)
     assert "If you are allowed to list them in one namespace, enter it above." in listed.text
-
     shop = await guarded.open("/objects?namespace=shop", Cookie=cookie)
     assert [each.text for each in shop.document.all("a", class_="button")] == ["Create object"]
     assert shop.document.all("li", id="kind-deployment.apps") != []
