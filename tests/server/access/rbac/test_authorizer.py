@@ -269,7 +269,7 @@ def _kept_bytes(decide: Callable[[int], object], times: int) -> int:
 
 @pytest.mark.parametrize("field", ["path", "resource", "namespace", "subresource", "group", "verb"])
 def test_decisions_on_long_texts_keep_little_memory(field: str) -> None:
-    rbac, asked = granting("User:alice", GET_PODS), {"verb": "get", "resource": "pods"}
+    rbac, asked = granting("User:alice", GET_PODS), dict[str, Any](verb="get", resource="pods")
     kept = _kept_bytes(
         lambda number: rbac.decide(Attributes(user("alice"), **{**asked, field: f"{number}" + "x" * 100_000})), 400
     )
