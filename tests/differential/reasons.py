@@ -41,6 +41,7 @@ STEPS: dict[str, dict[str, str]] = {
     "patch of another uid": {r"\.causes$": "told twice there"},
     "apply of another uid": {r"\.causes$": "told twice there"},
     "job": {r"controller-uid": "made of the uid"},
+    "secured job": {r"controller-uid": "made of the uid"},
     "job of details": {r"controller-uid": "made of the uid"},
     "job deleted": {r"controller-uid": "made of the uid"},
     "node": _OF_NODES,

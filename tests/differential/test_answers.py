@@ -14,6 +14,7 @@ from tests.differential.reasons import is_allowed
 from tests.differential.refusals import CLAIMED
 from tests.differential.requests import SETUP, STEPS
 from tests.differential.reviews import REVIEWED
+from tests.differential.security import SECURED
 from tests.differential.step import Step
 from tests.differential.values import VALUED
 
@@ -80,6 +81,14 @@ def _managers(answer: Answer) -> list[tuple[str, str, str, str]]:
 def test_the_words_are_the_same(step: str, answers: dict[str, tuple[Answer, Answer]]) -> None:
     mine, theirs = answers[step]
     assert mine.body["message"] == theirs.body["message"]
+
+
+@pytest.mark.parametrize("step", SECURED)
+def test_what_violates_a_standard_is_said_in_the_same_words(
+    step: str, answers: dict[str, tuple[Answer, Answer]]
+) -> None:
+    mine, theirs = answers[step]
+    assert mine.body.get("message") == theirs.body.get("message")
 
 
 @pytest.mark.parametrize("step", REVIEWED)

@@ -26,6 +26,7 @@ from homeostat.server.admission.plugins.claim_growth import CLAIMS, require_grow
 from homeostat.server.admission.plugins.node_restriction import restrict_node
 from homeostat.server.admission.plugins.plugins import COMPLETED, Plugins
 from homeostat.server.admission.plugins.runtime_class import require_class
+from homeostat.server.admission.pod_security.plugin import NAMESPACES, SECURED, PodSecurity
 from homeostat.server.admission.registry import GROUP, AdmissionRules, Interested
 from homeostat.server.admission.reserved import Reservations
 from homeostat.server.admission.webhooks.client import WebhookClient
@@ -56,7 +57,7 @@ class AdmissionChain:
         self._registry = registry
         self._client = client
         self._rules = AdmissionRules(registry)
-        self._plugins = Plugins(registry)
+        self._plugins, self._pod_security = Plugins(registry), PodSecurity()
         self.guards, self.reserved = Guards(), Reservations()
 
     @cached_property
@@ -80,6 +81,7 @@ class AdmissionChain:
     async def follow(self, store: Store) -> None:
         await self._rules.follow(store)
         await self._plugins.follow(store)
+        await self._pod_security.follow(store)
 
     async def close(self) -> None:
         await self._client.close()
@@ -149,6 +151,10 @@ class AdmissionChain:
             require_growth(call, obj, old)
         if obj is not None and self._plugins.limits and call.namespace in self._plugins.limits:
             self._plugins.require_limits(call, obj, old)
+        if obj is not None and call.kind.resource in SECURED and call.namespace in self._pod_security.policies:
+            self._pod_security.review(call, obj, old)
+        elif obj is not None and call.kind.resource == NAMESPACES:
+            await self._pod_security.review_namespace(call, obj, old)
         if not self._rules.is_empty:
             await self._ask(call, obj, old, operation)
         if call.kind.resource in self.guards.checks and call.subresource not in _NOT_GUARDED:
