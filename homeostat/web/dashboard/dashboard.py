@@ -244,10 +244,13 @@ class Dashboard:
             return redirect(login_place(request))
         title = _TITLES.get(error.status, "Internal error")
         home = _further(request, error) if visit is not None else None
-        grants = error.grants if isinstance(error, HiddenSectionError) else ()
+        grants, allowed = (error.grants, error.allowed) if isinstance(error, HiddenSectionError) else ((), None)
         ask = el("p", "An administrator can allow it:") if grants else None
         steps: list[Node] = [el("p", command(each)) for each in grants]
-        if grants:
+        if allowed is not None:
+            title, path = allowed
+            steps.append(el("p", el("a", f"{title} that you are allowed to read", href=path), class_="further"))
+        elif grants:
             objects = el("a", "Objects", href=OBJECTS)
             steps.append(el("p", "What you are allowed to see in one namespace is on the page ", objects, "."))
         content = el("div", el("h1", title), el("p", error.text), ask, steps, home, class_="empty", role="alert")

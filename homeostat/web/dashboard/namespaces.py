@@ -16,13 +16,13 @@ from homeostat.web.dashboard.visit import Scope, Visit
 _MOST: Final = 500
 
 
-async def namespace_field(client: Client, visit: Visit) -> Markup:
+async def namespace_field(client: Client, visit: Visit, every: str = "choose one") -> Markup:
     """A select, or an entry if there are too many. Who may not list the namespaces chooses among those where there may
-    be something to see, if any are known.
+    be something to see, if any are known; `every` is what they see without a choice.
     """
     names, chosen = await _names(client), visit.namespace
     if names is None and visit.reachable:
-        return field("Namespace", "namespace", select("namespace", "all that you may read", visit.reachable, chosen))
+        return field("Namespace", "namespace", select("namespace", every, visit.reachable, chosen))
     if names is not None:
         return field("Namespace", "namespace", select("namespace", "all namespaces", names, chosen))
     entry = el(

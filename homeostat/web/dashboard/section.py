@@ -37,11 +37,13 @@ with what is wrong in it.
 
 
 class HiddenSectionError(RefusalError):
-    """The visitor may not see a section; `grants` are the commands that would allow it."""
+    """The visitor may not see a section, or a namespace in it; `grants` are the commands that would allow it, and
+    `allowed` are title and path of what the visitor sees of the section.
+    """
 
-    def __init__(self, detail: str, grants: tuple[str, ...] = ()) -> None:
+    def __init__(self, detail: str, grants: tuple[str, ...] = (), allowed: tuple[str, str] | None = None) -> None:
         super().__init__(403, detail)
-        self.grants = grants
+        self.grants, self.allowed = grants, allowed
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,23 +122,26 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
         named = visit.captured.get("namespace", "") or visit.namespace
         is_local = "{namespace}" in path or path in self.local_lists
         if not scope or not is_local or (named and named not in scope):
-            await self._refuse(visit.caller, named if is_local else "")
+            await self._refuse(visit.caller, named if is_local else "", sees_some=bool(scope))
         return msgspec.structs.replace(visit, scope=scope)
 
-    async def _refuse(self, caller: Caller, namespace: str) -> Never:
+    async def _refuse(self, caller: Caller, namespace: str, *, sees_some: bool) -> Never:
         text = f"{self.title} is for administrators"
         if self.is_for_cluster_users:
             raise HiddenSectionError(f"{text} and users of the Kubernetes API. Sign in with a token to see it.")
         if not (self.questions and caller.is_cluster_user):
             raise HiddenSectionError(f"{text}.")
+        is_local = bool(namespace and self.local_questions)
         questions = self.questions
-        if namespace and self.local_questions:
+        if is_local:
             questions = tuple(each._replace(namespace=namespace) for each in self.local_questions)
         lacking = [each for each in questions if not await caller.allows(each)]
         needed = " and ".join(f"{each.verb} {each.resource}" for each in lacking)
-        where = f"in the namespace {namespace}" if namespace and self.local_questions else "in all namespaces"
+        text = f"{text}, and for users who may {needed} in all namespaces."
+        if is_local:
+            text = f"You are not allowed to {needed} in the namespace {namespace}."
         grants = tuple(_grant(each, caller.username) for each in lacking)
-        raise HiddenSectionError(f"{text}, and for users who may {needed} {where}.", grants)
+        raise HiddenSectionError(text, grants, (self.title, self.path) if sees_some else None)
 
 
 def _grant(question: Question, username: str) -> str:

@@ -200,8 +200,9 @@ async def test_what_is_in_other_namespaces_is_refused_whatever_the_address(fille
         assert page.status == 403, path
         assert "1.0.0" not in page.source, path
     page = await guarded.open("/contracts/treasury/treasuryzz", Cookie=anna)
-    assert "for users who may list pactos and list pactorevisions in the namespace treasury." in page.text
+    assert "You are not allowed to list pactos and list pactorevisions in the namespace treasury." in page.text
     assert "homeostat auth grant list pactos.pacto.trianalab.io --user anna -n treasury" in page.text
+    assert _links(page)["Contracts that you are allowed to read"] == "/dashboard/contracts"
     for path in ("/contracts/graph?focus=treasuryzz", "/contracts/graph?focus=payzz"):
         assert (await guarded.open(path, Cookie=anna)).status == 404, path
     home = await guarded.open("?namespace=treasury", Cookie=anna)
@@ -237,6 +238,7 @@ async def test_the_namespace_that_was_chosen_last_is_remembered_for_lists_of_obj
     ben = await _visitor(filled, guarded, "ben", ["shop", "pay"])
     index = await eventually(lambda: guarded.open("/objects", Cookie=ben), lambda page: "Choose a" in page.text)
     assert "Choose a namespace: pay, shop." in index.text
+    assert _namespaces(index) == ["choose one", "pay", "shop"]
     assert "not allowed" not in index.text
     chosen = await guarded.open(_links(index)["pay"].removeprefix("/dashboard"), Cookie=ben)
     assert chosen.document.one("li", id="kind-pacto.pacto.trianalab.io").text.endswith("1")

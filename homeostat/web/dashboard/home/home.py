@@ -89,7 +89,7 @@ class Home:
         """For who may see objects of the Kubernetes API."""
         if self._client is None or not (visit.caller.is_admin or visit.caller.is_cluster_user):
             return None
-        chosen = await namespace_field(visit.client(self._client), visit)
+        chosen = await namespace_field(visit.client(self._client), visit, "all that you may read")
         clear = el("a", "Clear", href=ROOT, class_="clear") if visit.namespace else None
         button = el("button", "Filter", type="submit")
         return el("form", chosen, button, clear, method="get", action=ROOT, class_="filter", role="search")

@@ -78,7 +78,9 @@ class Index:
                 class_="title",
             ),
             _form(wanted, await namespace_field(client, visit)),
-            el("p", f"{many(len(allowed), 'kind')}; {many(total, 'object')} of all kinds", class_="summary"),
+            el("p", f"{many(len(allowed), 'kind')}; {many(total, 'object')} of all kinds", class_="summary")
+            if allowed or not visit.reachable
+            else None,
             _groups(allowed, counts, wanted.namespace) if allowed else _nothing(visit, hidden),
             _not_allowed(hidden, wanted.namespace) if allowed or wanted.namespace or not visit.reachable else None,
         ]
