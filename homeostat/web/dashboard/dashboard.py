@@ -248,8 +248,8 @@ class Dashboard:
         ask = el("p", "An administrator can allow it:") if grants else None
         steps: list[Node] = [el("p", command(each)) for each in grants]
         if allowed is not None:
-            title, path = allowed
-            steps.append(el("p", el("a", f"{title} that you are allowed to read", href=path), class_="further"))
+            section, path = allowed
+            steps.append(el("p", el("a", f"{section} that you are allowed to read", href=path), class_="further"))
         elif grants:
             objects = el("a", "Objects", href=OBJECTS)
             steps.append(el("p", "What you are allowed to see in one namespace is on the page ", objects, "."))

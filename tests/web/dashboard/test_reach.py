@@ -200,6 +200,7 @@ async def test_what_is_in_other_namespaces_is_refused_whatever_the_address(fille
         assert page.status == 403, path
         assert "1.0.0" not in page.source, path
     page = await guarded.open("/contracts/treasury/treasuryzz", Cookie=anna)
+    assert page.document.one("h1").text == "Not allowed"
     assert "You are not allowed to list pactos and list pactorevisions in the namespace treasury." in page.text
     assert "homeostat auth grant list pactos.pacto.trianalab.io --user anna -n treasury" in page.text
     assert _links(page)["Contracts that you are allowed to read"] == "/dashboard/contracts"
