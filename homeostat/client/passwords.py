@@ -18,13 +18,21 @@ _BUILT_IN = ("apps", "batch", "autoscaling", "policy")
 
 async def without_passwords(client: Client, objects: Sequence[JsonObject]) -> list[JsonObject]:
     """As the server sends them if it has no schemas. Other errors are raised: what cannot be checked is not shown."""
+    known = await passwords_of(client, objects)
+    return [hidden(each, known.get(kind_of(each), NO_PASSWORDS)) for each in objects]
+
+
+async def passwords_of(client: Client, objects: Iterable[JsonObject]) -> dict[tuple[str, str], PasswordFields]:
+    """The fields that the schemas of these objects mark, by version and kind."""
     known: dict[tuple[str, str], PasswordFields] = {}
     for api_version in dict.fromkeys(each.get("apiVersion") or "" for each in objects):
         if _is_custom(api_version.partition("/")[0] if "/" in api_version else ""):
             known |= await _marked(client, api_version)
-    return [
-        hidden(each, known.get((each.get("apiVersion", ""), each.get("kind", "")), NO_PASSWORDS)) for each in objects
-    ]
+    return known
+
+
+def kind_of(obj: JsonObject) -> tuple[str, str]:
+    return obj.get("apiVersion", ""), obj.get("kind", "")
 
 
 def _is_custom(group: str) -> bool:

@@ -79,9 +79,12 @@ NO_PASSWORDS: Final = PasswordFields()
 
 def without_passwords(obj: JsonObject, passwords: PasswordFields) -> JsonObject:
     """The object without the marked values, and without what repeats them elsewhere in it."""
-    if not passwords:
-        return obj
-    shown: JsonObject = passwords.hidden(obj)
+    return without_copies(passwords.hidden(obj)) if passwords else obj
+
+
+def without_copies(obj: JsonObject) -> JsonObject:
+    """The object without the parts that repeat its spec."""
+    shown = dict(obj)
     annotations = shown["metadata"].get("annotations") or {}
     if LAST_APPLIED in annotations:
         shown["metadata"] = {**shown["metadata"], "annotations": {**annotations, LAST_APPLIED: HIDDEN}}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from homeostat.cli.objects.diff import diff_lines
 from homeostat.objects.json import JsonObject
+from homeostat.objects.schema.passwords import LAST_APPLIED
 from tests.cli.running import Up
 
 MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: compared}, data: {mode: MODE}}"
@@ -65,3 +67,51 @@ def test_values_of_secrets_are_not_shown() -> None:
     assert not {"b25l", "dHdv", "c2FtZQ=="} & set(text.replace("'", " ").split())
     assert "b25l" not in text
     assert "-  old: '*** (before)'\n+  old: '*** (after)'\n   same: '***'" in text
+
+
+SAFE = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "safes.compared.example"},
+    "spec": {
+        "group": "compared.example",
+        "scope": "Namespaced",
+        "names": {"plural": "safes", "singular": "safe", "kind": "Safe"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "motto": {"type": "string", "format": "password"},
+                            "doors": {"type": "array", "items": {"type": "string", "format": "password"}},
+                            "size": {"type": "integer"},
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def test_values_that_a_schema_marks_as_passwords_are_not_shown(up: Up) -> None:
+    assert up.cli.here("apply", "-f", "-", stdin=json.dumps(SAFE)).code == 0
+    up.cli.here("wait", "crd/safes.compared.example", "--for", "condition=Established")
+
+    def safe(motto: str, *doors: str) -> str:
+        metadata = {"name": "one", "annotations": {LAST_APPLIED: f"sesame {motto}"}}
+        obj = {"apiVersion": "compared.example/v1", "kind": "Safe", "metadata": metadata, "size": 1}
+        return json.dumps({**obj, "motto": motto, "doors": list(doors)})
+
+    new = up.cli.here("diff", "-f", "-", stdin=safe("sesame-1", "sesame-a"))
+    assert (new.code, "motto: '***'" in new.out, "sesame" in new.out) == (1, True, False)
+    assert up.cli.here("apply", "-f", "-", stdin=safe("sesame-1", "sesame-a")).code == 0
+    changed = up.cli.here("diff", "-f", "-", stdin=safe("sesame-2", "sesame-a", "sesame-b"))
+    assert (changed.code, "sesame" in changed.out) == (1, False)
+    assert "-motto: '*** (before)'\n" in changed.out
+    assert "+motto: '*** (after)'\n" in changed.out
+    assert "+- '***'\n" in changed.out
