@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -124,9 +125,12 @@ class Dashboard:
                 add_page("GET", path, self._page(view, section, path))
             for path, effect in section.forms.items():
                 add_page("POST", path, self._form(effect, section, path))
+                if path not in section.views:
+                    add("GET", path, _to_page)
         add_page("GET", f"{ROOT}/login", self._login_form.show)
         add_page("POST", f"{ROOT}/login", self._login.take)
         add_page("POST", f"{ROOT}/logout", self._log_out)
+        add("GET", f"{ROOT}/logout", _to_page)
         add("GET", f"{ROOT}/static/{{version}}/{{name}}", self._static.show)
         add("GET", f"{ROOT}/{{path:path}}", self._page(_not_found))
         if self._once is not None:
@@ -243,7 +247,7 @@ class Dashboard:
         if error.status == 401:
             return redirect(login_place(request))
         title = _TITLES.get(error.status, "Internal error")
-        home = _further(request, error) if visit is not None else None
+        home = _further(request, error, visit.viewer) if visit is not None else None
         grants, allowed = (error.grants, error.allowed) if isinstance(error, HiddenSectionError) else ((), None)
         ask = el("p", "An administrator can allow it:") if grants else None
         steps: list[Node] = [el("p", command(each)) for each in grants]
@@ -259,9 +263,13 @@ class Dashboard:
         return page_reply(request, page, visit.viewer if visit is not None else Viewer(), self._static, *headers)
 
 
-def _further(request: Request, error: RefusalError) -> Markup:
-    """Where to go from a page that cannot be shown; from one object that is gone to the list of its kind."""
+def _further(request: Request, error: RefusalError, viewer: Viewer) -> Markup:
+    """Where to go from a page that cannot be shown: to its section, from an object to the list of its kind."""
     home = el("a", "Go to Home", href=ROOT)
+    above = [each for each in viewer.sections if request.path.startswith(f"{each[1].partition('?')[0]}/")]
+    if error.status == 404 and above and above[-1][0] != HOME and not request.path.startswith(f"{OBJECTS}/"):
+        title, path = above[-1]
+        return el("p", el("a", f"Go to {title}", href=path), " or ", home, class_="further")
     parts = request.path.removeprefix(f"{OBJECTS}/").split("/")
     if error.status != 404 or not request.path.startswith(f"{OBJECTS}/") or len(parts) < _OBJECT_PARTS:
         return el("p", home, class_="further")
@@ -273,6 +281,11 @@ def _further(request: Request, error: RefusalError) -> Markup:
 def _with_scope(page: Page, visit: Visit) -> Page:
     note = part_note(visit.scope) if "namespace" not in visit.captured and not visit.namespace else None
     return page if note is None else msgspec.structs.replace(page, content=[page.content, note])
+
+
+async def _to_page(request: Request, _: Mapping[str, str]) -> Reply:
+    """Somebody reloads the address of a form, or comes back to it: the page with its button is above it."""
+    return redirect(quote(request.path.rpartition("/")[0]))
 
 
 async def _not_found(visit: Visit) -> Page:

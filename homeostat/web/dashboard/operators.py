@@ -5,7 +5,8 @@ The numbers are those of `/metrics`, as they are now. Other replicas show their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from math import isinf
 from typing import Final
 
@@ -14,6 +15,7 @@ import msgspec
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError
 from homeostat.objects.kind import LEASE
+from homeostat.objects.time.timestamp import format_time
 from homeostat.runtime.telemetry.state import ControllerState, OperatorState, ReadStates, WatchState
 from homeostat.web.dashboard.html.command import command, nothing
 from homeostat.web.dashboard.html.components import (
@@ -68,8 +70,17 @@ _leases = msgspec.json.Decoder(_Leases)
 
 
 class Operators:
-    def __init__(self, client: Client, states: ReadStates, leases: str, *, is_plane: bool) -> None:
+    def __init__(
+        self,
+        client: Client,
+        states: ReadStates,
+        leases: str,
+        *,
+        is_plane: bool,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._client, self._states, self._leases, self._is_plane = client, states, leases, is_plane
+        self._now = now
         self._kinds = ServedKinds(client)
 
     async def show(self, visit: Visit) -> Page:
@@ -86,7 +97,7 @@ class Operators:
                 "Slowest",
                 "Watches",
             )
-            body = table("Operators", headings, [_row(each) for each in states], class_="operators")
+            body = table("Operators", headings, [_row(each, self._now()) for each in states], class_="operators")
         sleeping = "A sleeping operator starts with the first object of its kinds. "
         how = el(
             "p",
@@ -113,7 +124,7 @@ class Operators:
             _facts(found),
             _controllers(found.controllers) if found.is_awake else _asleep(found),
             await self._failures(found.controllers),
-            _watches(found.watches),
+            _watches(found.watches, self._now()),
         ]
         return Page(name, content, TITLE)
 
@@ -237,7 +248,7 @@ def _leader(state: OperatorState) -> Node:
     return "this process" if state.is_leading else el("code", state.leader)
 
 
-def _row(state: OperatorState) -> Row:
+def _row(state: OperatorState, now: datetime) -> Row:
     controllers = state.controllers
     waiting, working = sum(each.depth for each in controllers), sum(each.working for each in controllers)
     oldest = max((each.age_s for each in state.watches), default=0.0)
@@ -257,7 +268,7 @@ def _row(state: OperatorState) -> Row:
         ],
         uncounted or f"{sum(sum(each.outcomes.values()) for each in controllers):,}",
         _slowest(max((each.slowest_s for each in controllers), default=0.0)),
-        [f"{len(state.watches):,}", el("span", f"last event {seconds(oldest)} ago", class_="note")]
+        [f"{len(state.watches):,}", el("span", "last event ", _last_event(oldest, now), class_="note")]
         if state.watches
         else "–",
     )
@@ -325,7 +336,12 @@ def _controllers(controllers: Sequence[ControllerState]) -> Node:
     return el("section", heading("Queues and reconciles"), table("Queues and reconciles", headings, rows))
 
 
-def _watches(watches: Sequence[WatchState]) -> Node:
+def _last_event(age_s: float, now: datetime) -> Node:
+    """A watch that never began has had none."""
+    return "none yet" if isinf(age_s) else moment(format_time(now - timedelta(seconds=age_s)))
+
+
+def _watches(watches: Sequence[WatchState], now: datetime) -> Node:
     if not watches:
         return None
     ordered = sorted(watches, key=lambda each: (not each.trouble, -each.age_s))
@@ -337,7 +353,7 @@ def _watches(watches: Sequence[WatchState]) -> Node:
                 each.state,
                 "bad" if each.trouble else "good" if each.state in ("streaming", "watching") else "phase-pending",
             ),
-            f"{seconds(each.age_s)} ago",
+            _last_event(each.age_s, now),
             f"{each.objects:,}",
             f"{each.restarts:,}",
             f"{each.relists:,}",

@@ -49,6 +49,7 @@ TROUBLED = OperatorState(
     ),
     watches=(
         WatchState(path="/a", state="waiting", age_s=90, objects=1, restarts=2, relists=0, unreadable=1, trouble="x"),
+        WatchState(path="/b", state="listing", age_s=float("inf"), objects=0, restarts=0, relists=0, unreadable=0),
     ),
 )
 TOKENS = [
@@ -107,11 +108,13 @@ async def check_operators(site: Site, admin: str) -> None:
     assert [each.text.split("<")[0] for each in page.document.all("th", scope="row")] == ["trade", "policy", "images"]
     assert [each.text for each in page.document.all("span", class_="chip")][:1] == ["in trouble"]
     assert page.document.one("tr", id="row-operator-images").text.startswith("imagesasleep–––––")
+    assert "last event none yet" in page.document.one("tr", id="row-operator-trade").text
     assert "in trouble" in (await site.open("", Cookie=admin)).text
     page = await site.open("/operators/policy", Cookie=admin)
     assert "/apis/devops.stochastic.io/v1/devopspolicies" in page.text
     page = await site.open("/operators/trade", Cookie=admin)
     assert "over 5 min" in page.text
+    assert "none yet" in page.document.one("tr", id="row-watch-1").text, "none came yet"
     assert "2 failing objects." in page.text
     link = page.document.one("a", href="/dashboard/objects/core/configmaps/default/b")
     assert link.text == "default/b"
@@ -135,6 +138,13 @@ async def check_access(plane: Plane, site: Site, admin: str) -> None:
     assert "denied reader may not delete pods in the namespace shop" in answer
     assert "homeostat auth grant delete pods -n shop --user reader" in answer
     assert "homeostat auth can-i delete pods -n shop --as reader" in answer
+    for word in ("deployments", "deploy", "Deployment"):
+        page = await site.open(f"/access?user=reader&verb=list&resource={word}&namespace=shop", Cookie=admin)
+        assert page.document.one("section", id="answer").text.startswith("allowed reader may list"), word
+    page = await site.open("/access?user=reader&verb=list&resource=deploymnets&namespace=shop", Cookie=admin)
+    assert ("The server has no kind deploymnets" in page.text, "auth grant" in page.text) == (True, False)
+    page = await site.open("/access?user=reader&resource=/metrics", Cookie=admin)
+    assert "homeostat auth grant get /metrics --user reader" in page.text
     page = await site.open("/access?user=system:serviceaccount:ci:bot&verb=get&resource=nodes&name=a", Cookie=admin)
     assert "homeostat auth grant get nodes a -A --serviceaccount ci:bot" in page.text
     page = await site.open("/access?user=%3Cscript%3E&resource=pods", Cookie=admin)

@@ -228,6 +228,15 @@ async def test_a_page_that_cannot_be_shown_says_why_in_words_and_leads_on(site: 
     assert page.document.all("a", href="/dashboard/objects/core/namespaces") != []
 
 
+async def test_the_address_of_a_form_leads_to_the_page_with_its_button(site: Site) -> None:
+    for path, place in (("/resources/1/reconcile", "/dashboard/resources/1"), ("/logout", "/dashboard")):
+        page = await site.open(path)
+        assert (page.status, page.headers["Location"]) == (303, place)
+    page = await site.open("/resources/99")
+    links = [each.text for each in page.document.all("a", href="/dashboard/resources")]
+    assert (page.status, links) == (404, ["Resources", "Go to Resources"])
+
+
 async def test_nothing_is_done_by_forms_of_others(site: Site) -> None:
     await site.declare("/resources", note("a"))
     page = await ready(site, 1)

@@ -190,8 +190,8 @@ def _end(each: TokenFacts, now: float) -> Node:
         return chip("never", "warn")
     if each.expires <= now:
         return [chip("expired", "bad"), " ", moment(_time(each.expires))]
-    look = "warn" if each.expires - now < _SOON_S else "good"
-    return [chip("valid", look), " ", moment(_time(each.expires))]
+    is_soon = each.expires - now < _SOON_S
+    return [chip("expires soon", "warn") if is_soon else chip("valid", "good"), " ", moment(_time(each.expires))]
 
 
 def _time(seconds: int) -> str:

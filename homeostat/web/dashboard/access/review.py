@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Meta
 
 from homeostat.client.base import Client
-from homeostat.objects.json import JsonObject
+from homeostat.objects.access.who_can import Wanted
 from homeostat.objects.roles import implied_groups
+from homeostat.web.dashboard.access.asked import attributes_of, no_kind, wanted_of
 from homeostat.web.dashboard.access.people import HERE, TITLE, access_tabs
 from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.components import chip
@@ -20,6 +21,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import field
 from homeostat.web.dashboard.html.redaction import plain_text
+from homeostat.web.dashboard.objects.kinds import ServedKinds
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.form import read_query
 
@@ -29,7 +31,7 @@ VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "
 
 
 class ReviewQuery(msgspec.Struct, frozen=True):
-    """`resource` is `pods`, `deployments.apps` or `pods/log`."""
+    """`resource` is `pods`, `deploy`, `deployments.apps`, `pods/log` or `/metrics`."""
 
     user: Annotated[str, Meta(max_length=253)] = ""
     groups: Annotated[str, Meta(max_length=1000)] = ""
@@ -41,13 +43,6 @@ class ReviewQuery(msgspec.Struct, frozen=True):
     @property
     def is_complete(self) -> bool:
         return bool((self.user or self.groups) and self.verb and self.resource)
-
-    @property
-    def attributes(self) -> JsonObject:
-        first, _, subresource = self.resource.strip().partition("/")
-        resource, _, group = first.partition(".")
-        found = {"group": group, "resource": resource, "subresource": subresource, "verb": self.verb}
-        return found | {"namespace": self.namespace.strip(), "name": self.name.strip()}
 
     @property
     def given_groups(self) -> list[str]:
@@ -67,25 +62,25 @@ class Answer(NamedTuple):
 
 class ReviewPage:
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self._client, self._kinds = client, ServedKinds(client)
 
     async def show(self, visit: Visit) -> Page:
         query = read_query(visit.request, ReviewQuery)
-        answer = await self._ask(query) if query.is_complete else None
         content: list[Node] = [
             el("h1", TITLE),
             access_tabs("Permissions"),
             _form(query),
-            _answer(query, answer) if answer is not None else _hint(),
+            await self._answer(query) if query.is_complete else _hint(),
         ]
         return Page(TITLE, content, TITLE)
 
-    async def _ask(self, query: ReviewQuery) -> Answer:
-        spec: JsonObject = {
-            "user": query.user.strip(),
-            "groups": query.all_groups,
-            "resourceAttributes": query.attributes,
-        }
+    async def _answer(self, query: ReviewQuery) -> Markup:
+        where = {"namespace": query.namespace, "name": query.name}
+        wanted = await wanted_of(self._kinds, query.verb, query.resource, **where)
+        return no_kind(query.resource) if wanted is None else _answer(query, wanted, await self._ask(query, wanted))
+
+    async def _ask(self, query: ReviewQuery, wanted: Wanted) -> Answer:
+        spec = {"user": query.user.strip(), "groups": query.all_groups, **attributes_of(wanted)}
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         status = (await self._client.create(_PATH, review))["status"]
         return Answer(bool(status.get("allowed")), status.get("reason") or "", status.get("evaluationError") or "")
@@ -100,12 +95,12 @@ def _form(query: ReviewQuery) -> Markup:
     ]
     return el(
         "form",
-        field("User", "user", entry("user", query.user, "anna or system:serviceaccount:NS:NAME")),
-        field("Groups", "groups", entry("groups", query.groups, "dev, ops (optional)")),
+        field("User", "user", entry("user", query.user, "anna")),
+        field("Groups", "groups", entry("groups", query.groups, "dev, ops")),
         field("Verb", "verb", el("select", verbs, name="verb", id="verb")),
-        field("Resource", "resource", entry("resource", query.resource, "pods, deployments.apps, pods/log")),
+        field("Resource", "resource", entry("resource", query.resource, "deploy, pods/log")),
         field("Namespace", "namespace", entry("namespace", query.namespace, "all namespaces")),
-        field("Name", "name", entry("name", query.name, "any (optional)")),
+        field("Name", "name", entry("name", query.name, "any")),
         el("button", "Check", type="submit", class_="primary"),
         method="get",
         action=HERE,
@@ -116,21 +111,22 @@ def _form(query: ReviewQuery) -> Markup:
 def _hint() -> Markup:
     return el(
         "div",
-        el("p", "Ask whether a user may do something. The same on the command line:"),
+        el("p", "Ask whether a user, or a service account (system:serviceaccount:NAMESPACE:NAME), may do something:"),
         el("p", command("homeostat auth can-i list pods -n default --as anna")),
         class_="empty",
     )
 
 
-def _answer(query: ReviewQuery, answer: Answer) -> Markup:
+def _answer(query: ReviewQuery, wanted: Wanted, answer: Answer) -> Markup:
     who = query.user.strip() or f"a member of {query.groups}"
-    where = f"in the namespace {query.namespace}" if query.namespace else "in all namespaces"
+    where = f"in the namespace {wanted.namespace}" if wanted.namespace else "in all namespaces"
+    where = where if wanted.is_namespaced else ""
     what = f"{query.verb} {query.resource} {query.name}".strip()
-    words = f"{who} {'may' if answer.is_allowed else 'may not'} {what} {where}"
+    words = f"{who} {'may' if answer.is_allowed else 'may not'} {what} {where}".strip()
     look = ("allowed", "good") if answer.is_allowed else ("denied", "bad")
     groups = [word for each in query.given_groups for word in ("--as-group", each)]
     user = ["--as", query.user.strip()] if query.user.strip() else []
-    same = shell("homeostat", "auth", "can-i", *_words(query), *user, *groups)
+    same = shell("homeostat", "auth", "can-i", *_words(query, wanted), *user, *groups)
     parts: list[Node] = [
         el("h2", chip(*look), " ", words),
         el(
@@ -143,13 +139,13 @@ def _answer(query: ReviewQuery, answer: Answer) -> Markup:
     if not answer.is_allowed:
         parts += [
             el("p", "To allow exactly this, with a role and a binding of it:"),
-            el("p", command(grant(query))),
+            el("p", command(grant(query, wanted))),
         ]
     parts.append(el("p", "The same question on the command line: ", command(same), class_="note"))
     return el("section", parts, class_="answer", id="answer")
 
 
-def grant(query: ReviewQuery) -> str:
+def grant(query: ReviewQuery, wanted: Wanted) -> str:
     """The command that would allow what was denied, and nothing else."""
     user = query.user.strip()
     account = user.removeprefix(_ACCOUNT)
@@ -157,10 +153,10 @@ def grant(query: ReviewQuery) -> str:
         to = ["--serviceaccount", account]
     else:
         to = ["--user", user] if user else ["--group", query.all_groups[0]]
-    return shell("homeostat", "auth", "grant", *_words(query), *to)
+    return shell("homeostat", "auth", "grant", *_words(query, wanted), *to)
 
 
-def _words(query: ReviewQuery) -> list[str]:
-    name = [query.name.strip()] if query.name.strip() else []
-    place = ["-n", query.namespace.strip()] if query.namespace.strip() else ["-A"]
+def _words(query: ReviewQuery, wanted: Wanted) -> list[str]:
+    name = [wanted.name] if wanted.name else []
+    place = ["-n", wanted.namespace] if wanted.namespace else [] if wanted.path else ["-A"]
     return [query.verb, query.resource.strip(), *name, *place]

@@ -13,9 +13,8 @@ from msgspec import Meta
 
 from homeostat.client.base import Client
 from homeostat.client.who_can import KINDS, who_can
-from homeostat.objects.access.unserved import unserved_resource
 from homeostat.objects.access.who_can import Grant, Wanted
-from homeostat.objects.kind import Kind
+from homeostat.web.dashboard.access.asked import no_kind, wanted_of
 from homeostat.web.dashboard.access.people import HERE as PERMISSIONS
 from homeostat.web.dashboard.access.people import TITLE, WHO, access_tabs
 from homeostat.web.dashboard.access.review import VERBS
@@ -62,12 +61,10 @@ class WhoPage:
         return Page("Who can", [el("h1", TITLE), access_tabs("Who can"), _form(query), answer], TITLE, is_live=False)
 
     async def _answer(self, visit: Visit, query: WhoQuery) -> Node:
-        wanted = await self._wanted(query)
+        where = {"namespace": query.namespace, "name": query.name}
+        wanted = await wanted_of(self._kinds, query.verb, query.resource, **where)
         if wanted is None:
-            # A misspelt kind would look as if nobody but administrators were allowed anything.
-            return nothing(
-                f"The server has no kind {query.resource.strip()}. List all kinds:", "homeostat api-resources"
-            )
+            return no_kind(query.resource)
         found = await who_can(visit.client(self._client), wanted)
         word = query.q.strip().lower()
         shown = cut([each for each in found.grants if word in each.subject.title.lower()], query.page)
@@ -85,22 +82,6 @@ class WhoPage:
                 class_="note",
             ),
         ]
-
-    async def _wanted(self, query: WhoQuery) -> Wanted | None:
-        """None for a kind that the server does not have."""
-        verb, text, name = query.verb.strip(), query.resource.strip(), query.name.strip()
-        if text.startswith("/"):
-            return Wanted(verb, path=text)
-        word, _, subresource = text.partition("/")
-        anything = Kind("*", "", "*", "", is_namespaced=True)
-        found = anything if word == "*" else await self._kinds.of_word(word)
-        if found is None and (unserved := unserved_resource(word)) is not None:
-            group, plural = unserved
-            found = Kind(group, "", plural, "", is_namespaced=False)
-        if found is None:
-            return None
-        namespace = query.namespace.strip() if found.is_namespaced else ""
-        return Wanted(verb, found.group, found.plural, subresource, namespace, name, is_namespaced=found.is_namespaced)
 
 
 def _same(wanted: Wanted, query: WhoQuery) -> Node:
@@ -121,9 +102,9 @@ def _form(query: WhoQuery) -> Markup:
     return el(
         "form",
         field("Verb", "verb", el("select", verbs, name="verb", id="verb")),
-        entry("resource", query.resource, "deploy, pods/log, /metrics"),
+        entry("resource", query.resource, "deploy, pods/log"),
         entry("namespace", query.namespace, "any"),
-        entry("name", query.name, "any (optional)"),
+        entry("name", query.name, "any"),
         field(
             "Search",
             "q",
