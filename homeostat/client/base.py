@@ -19,6 +19,8 @@ from homeostat.objects.json import Json, JsonObject, decode_object, decode_store
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+ANY = "*/*"
+"""Accepts whatever the server sends: metrics and health are text."""
 APPLY_PATCH = "application/apply-patch+yaml"
 _PAGE = 500
 

@@ -17,6 +17,7 @@ from homeostat.cli.objects.follow import follow
 from homeostat.cli.objects.kinds import discover, with_type_meta
 from homeostat.cli.objects.rows import Columns, fetch_table
 from homeostat.cli.objects.targets import Target, parse_targets
+from homeostat.client.base import ANY
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import NAMESPACE
@@ -60,7 +61,7 @@ async def command(
         raise click.UsageError("pass a KIND, or --raw PATH")
     if raw:
         path, _, rest = raw.partition("?")
-        click.echo(await connection.client.fetch("GET", path, dict(parse_qsl(rest))), nl=False)
+        click.echo(await connection.client.fetch("GET", path, dict(parse_qsl(rest)), accept=ANY), nl=False)
         return
     targets = parse_targets(await discover(connection.client), words)
     if (selector or fields) and targets[0].name:

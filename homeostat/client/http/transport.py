@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from homeostat import __version__
-from homeostat.client.base import Response, UnreachableError
+from homeostat.client.base import ANY, Response, UnreachableError
 from homeostat.client.endpoint.auth import Shown, credential_of
 from homeostat.client.endpoint.endpoint import Endpoint
 from homeostat.client.http.connection import Connection, Head
@@ -183,7 +183,7 @@ class HttpTransport:
         if head.status < 300:
             sent = head.get(b"content-type") or ""
             # Health and metrics are text; whoever reads them asks for it.
-            if sent != _JSON and sent.partition(";")[0].strip() not in (_JSON, accept):
+            if sent != _JSON and accept != ANY and sent.partition(";")[0].strip() not in (_JSON, accept):
                 raise UnreachableError(f"{self._server} does not speak the Kubernetes API: it sent {sent or 'no type'}")
         return Response(head.status, body, parse_retry_after(head.get(b"retry-after")))
 

@@ -100,6 +100,8 @@ def test_get_chooses_by_fields_and_prints_what_a_path_has(shop: Cli) -> None:
     rows = shop.here("get", "cm", "-n", "shop", "--field-selector", "metadata.name=settings").rows
     assert [row[0] for row in rows] == ["NAME", "settings"]
     assert shop.here("get", "--raw", "/version").json["major"] == "1"
+    assert "homeostat_store_bytes" in shop.here("get", "--raw", "/metrics").out
+    assert shop.here("get", "--raw", "/readyz").out == "ok"
     listed = shop.here("get", "--raw", "/api/v1/namespaces/shop/configmaps?limit=1").json
     assert len(listed["items"]) == 1
     for wrong in ((), ("cm", "--raw", "/version"), ("cm", "settings", "--field-selector", "a=b")):
