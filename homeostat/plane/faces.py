@@ -74,6 +74,7 @@ def _hosted(plane: Plane, supervisor: Supervisor | None) -> _Hosted:
         sections=declared_sections,
         has_dashboard=settings.faces is None or NAME not in settings.faces.without,
         operators=lambda: [state for each in plane.supervisors for state in each.states()],
+        are_effects_paused=plane.are_effects_paused,
         tokens=lambda: _tokens(plane),
         data=settings.data,
         redeem=plane.sign_in.redeem,

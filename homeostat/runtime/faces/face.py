@@ -97,6 +97,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a face that can serve the dashboard among its pages is to do so."""
     operators: ReadStates = list
     """The operators of this process, as they are now."""
+    are_effects_paused: bool = False
+    """Whether they neither observe nor act, because the store was restored from a backup."""
     tokens: Callable[[], list[TokenFacts]] | None = None
     """The bearer tokens that the control plane of this process has issued; None beside a cluster."""
     data: Path | None = None

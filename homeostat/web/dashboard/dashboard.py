@@ -84,7 +84,7 @@ class Dashboard:
     """`client` is the one of this server. `log_in` is the login of the REST API, with a name and a password; None where
     that API is not served. `redeem` exchanges the code of a one-time link for a token; None if there are no such links.
     `data` is the data directory of the control plane, if this is one. `within` is the only namespace of which this
-    server may read; empty for all.
+    server may read; empty for all. `notice` is shown on all pages.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Dashboard:
         redeem: Redeem | None = None,
         data: Path | None = None,
         within: str = "",
+        notice: Node = None,
     ) -> None:
         self._client, self._kinds, self._within = client, ServedKinds(client), within
         self._sections = [*sections, objects_section(client, self._kinds, sections)]
@@ -111,7 +112,7 @@ class Dashboard:
         self._login = LoginPage(self._login_form, identify, log_in, sessions)
         self._once_form = OnceLoginForm(self._static, data)
         self._once = OnceLoginPage(self._once_form, redeem, identify, sessions) if redeem is not None else None
-        self._sessions, self._secret = sessions, os.urandom(32)
+        self._sessions, self._secret, self._notice = sessions, os.urandom(32), notice
         self._turn: Turn | None = None
 
     def add_routes(self, add: Add) -> None:
@@ -235,7 +236,9 @@ class Dashboard:
         links = [(HOME, place(ROOT, {"namespace": chosen}))]
         links += [(each.title, place(each.path, fields[each.title])) for each, _ in shown]
         pages = tuple((title, place(path, fields[each.title])) for each, _ in shown for title, path in each.pages)
-        viewer = Viewer(caller.username or "somebody", tuple(links), pages, proof, has_session=bool(token))
+        viewer = Viewer(
+            caller.username or "somebody", tuple(links), pages, proof, has_session=bool(token), notice=self._notice
+        )
         return msgspec.structs.replace(visit, viewer=viewer)
 
     def _check_proof(self, request: Request, form: Mapping[str, str]) -> None:

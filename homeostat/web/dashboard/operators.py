@@ -219,6 +219,19 @@ def operators_section(client: Client, states: ReadStates, *, leases: str, is_pla
     )
 
 
+def paused_notice() -> Markup:
+    """For all pages: what they show is old, and their buttons only note what somebody wants."""
+    return el(
+        "div",
+        el("strong", "Operators are paused."),
+        " This database was restored from a backup, and the original plane may still run. Nothing is reconciled, and "
+        "states are those of the backup. If this plane takes over, start it once with ",
+        command("homeostat up --resume-effects"),
+        class_="notice",
+        role="status",
+    )
+
+
 def _order(state: OperatorState) -> tuple[bool, bool, bool, str]:
     return not state.troubles, not _failing(state), not state.is_awake, state.name
 

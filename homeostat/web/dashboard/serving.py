@@ -20,7 +20,7 @@ from homeostat.web.dashboard.dashboard import Dashboard
 from homeostat.web.dashboard.html.layout import redirect
 from homeostat.web.dashboard.login.first import DashboardFigures
 from homeostat.web.dashboard.login.page import Identify, LogIn
-from homeostat.web.dashboard.operators import operators_section
+from homeostat.web.dashboard.operators import operators_section, paused_notice
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.section import Section, open_sections
 from homeostat.web.dashboard.workloads.section import workloads_section
@@ -64,6 +64,7 @@ async def open_dashboard(
         redeem=given.redeem,
         data=given.data,
         within=given.within,
+        notice=paused_notice() if given.are_effects_paused else None,
     )
     async with dashboard.running():
         yield dashboard

@@ -181,3 +181,13 @@ async def check_who(site: Site, admin: str) -> None:
     assert "system:masters" in [each.text for each in page.document.all("th", scope="row")]
     page = await site.open("/access/who?resource=%3Cscript%3E", Cookie=admin)
     assert ("The server has no kind" in page.text, "<script>" in page.source) == (True, False)
+
+
+async def test_a_restored_plane_says_on_all_pages_that_its_operators_are_paused(plane: Plane) -> None:
+    async with (
+        serve_rest(plane.client, plane.private, environment={}, is_open=True, are_effects_paused=True) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        site = Site(session, f"http://127.0.0.1:{server.port}")
+        for path in ("", "/resources", "/objects/core/pods", "/none"):
+            assert "homeostat up --resume-effects" in (await site.open(path)).document.one("div", class_="notice").text

@@ -52,11 +52,13 @@ class Viewer(msgspec.Struct, frozen=True):
     """Titles and paths of their further pages."""
     proof: str = ""
     has_session: bool = False
+    notice: Node = None
+    """What concerns all pages, above their content."""
 
 
 def page_reply(request: Request | None, page: Page, viewer: Viewer, static: Static, *headers: tuple[str, str]) -> Reply:
     """304 if the browser has the same page already, as `request` says."""
-    inside = text_of([_header(page.section, viewer), el("main", page.content, id="main", tabindex=-1)])
+    inside = text_of([_header(page.section, viewer), el("main", viewer.notice, page.content, id="main", tabindex=-1)])
     tag = blake2b(f"{page.title}{inside}{static.version}".encode(), digest_size=12).hexdigest()
     every: Fields = (*GUARDS, ("ETag", f'"{tag}"'), *headers)
     if request is not None and page.status == 200 and request.headers.get("if-none-match") == f'"{tag}"':
