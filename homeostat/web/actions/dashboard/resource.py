@@ -143,7 +143,8 @@ class ResourcePage:
         again = "Retry now" if phase_of(entry, status) == "failed" else "Reconcile now"
         command = shell("homeostat", "resource", "reconcile", title, "-n", entry.metadata.namespace)
         offered = [
-            Action(again, f"{where}/reconcile", command, is_primary=True),
+            # While a run is under way, it would only request the next one.
+            Action(again, f"{where}/reconcile", command, is_primary=status.run is None),
             Action("Pause", f"{where}/pause", f"{annotate} {PAUSE}=true"),
         ]
         edit = await edit_action(visit, kind, entry.metadata.namespace, name)
@@ -169,6 +170,7 @@ class ResourcePage:
         if status.run is None and any(each.spec.phase == "cancelled" for each in last):
             next_run = "on request, or after a change"
         return facts(
+            ("Namespace", metadata.namespace),
             ("Type", title),
             ("Plugin", plugin_of(found.entry, found.type, await self._face.claim_on(found.type)) or "none"),
             ("Generation", generation),
@@ -207,7 +209,7 @@ def _run(run: Run, output: str, *, is_cancelling: bool) -> Markup:
     url = (run.outcome.url if run.outcome is not None else "") or (run.handle or {}).get("url")
     shown = without_credentials(url) if isinstance(url, str) else ""
     shown_facts = facts(
-        ("Because", f"{run.trigger.replace('_', ' ')}{', drift was found' if run.is_drift else ''}"),
+        ("Trigger", f"{run.trigger.replace('_', ' ')}{', drift was found' if run.is_drift else ''}"),
         ("Since", moment(run.began)),
         ("Generation", run.generation),
         ("Would change", changes_text(run.changes) if run.purpose == "apply" else ""),

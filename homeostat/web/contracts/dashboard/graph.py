@@ -174,9 +174,8 @@ def _radius(catalogue: Catalogue, focus: str, affected: dict[str, int]) -> Node:
         if rows
         else nothing(f"No service requires {focus}.")
     )
-    how = el(
-        "p", "The same on the command line: ", command(shell("homeostat", "contract", "impact", focus)), class_="note"
-    )
+    same = command(shell("homeostat", "contract", "impact", focus, "-A"))
+    how = el("p", "The same on the command line: ", same, class_="note")
     own: Node = None
     if service is not None:
         needed = sorted(_requirements(catalogue, service).values())

@@ -99,7 +99,8 @@ def _token() -> str:
         '<div class="token" hidden><label for="token">Token</label>'
         '<input id="token" type="password" autocomplete="off" spellcheck="false">'
         '<p class="note">Sent as Authorization: Bearer with the requests of this page, and kept nowhere. '
-        "A server that is open to this machine needs none.</p></div>"
+        "A server that is open to this machine needs none. The commands read it from the variable TOKEN; if the server "
+        "has a certificate of its own plane, add <code>--cacert DATA/pki/ca.crt</code>.</p></div>"
     )
 
 

@@ -140,7 +140,7 @@ async def _object(visit: Visit, kind: Kind, policy: Policy) -> Node:
 
 async def _actions(visit: Visit, kind: Kind, policy: Policy) -> Node:
     where = policy.metadata
-    place = ["-n", where.namespace] if where.namespace else ["-A"]
+    place = ["-n", where.namespace] if where.namespace else []
     same = shell("homeostat", "policy", "analyze", *place, "--violations")
     return [
         actions(visit.viewer.proof, [await edit_action(visit, kind, where.namespace, where.name)]),
