@@ -23,9 +23,9 @@ def size_of(*values: Json) -> int:
     return sum(len(encode(each)) for each in values)
 
 
-async def computed(visit: Visit, size: int, function: Callable[[], T]) -> T:
-    """The result of a function that reads `size` bytes."""
-    if size <= LARGE_BYTES:
+async def computed(visit: Visit, size: int, function: Callable[[], T], *, quick_bytes: int = LARGE_BYTES) -> T:
+    """The result of a function that reads `size` bytes; of `quick_bytes` it is soon there."""
+    if size <= quick_bytes:
         return function()
     return await in_thread(function, user=f"dashboard:{visit.caller.username}")
 

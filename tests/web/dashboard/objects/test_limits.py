@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from difflib import SequenceMatcher
 from io import BytesIO
+from typing import Any
 
 import aiohttp
+import pytest
 
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import CONFIG_MAP, SECRET, Kind
@@ -162,6 +166,28 @@ async def test_large_objects_refused_changes_and_chosen_versions(plane: Plane, s
     for text in ("Edit", "Delete", "ConfigMap", "shop"):
         (link,) = [each for each in page.document.all("a") if each.text == text]
         assert "version=v1" in link.attributes["href"], text
+
+
+async def test_lines_in_another_order_are_compared_beside_the_event_loop(
+    plane: Plane, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = list[int]()
+
+    class Matcher(SequenceMatcher[str]):
+        def get_opcodes(self) -> Any:
+            threads.append(threading.get_ident())
+            return super().get_opcodes()
+
+    monkeypatch.setattr("homeostat.web.dashboard.objects.forms.difference.SequenceMatcher", Matcher)
+    lines = [str(each * 7 % 100) for each in range(1500)]
+    await plane.client.create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    await plane.client.create(CONFIG_MAPS, {"metadata": {"name": "lines"}, "data": {"t": "\n".join(lines)}})
+    editor = await edit(site, f"{HERE}/lines/edit")
+    before = "".join(f"    {each}\n" for each in lines[:-1])
+    after = "".join(f"    {each}\n" for each in sorted(lines[:-1]))
+    assert (await editor.send("preview", before, after)).document.all("ins")
+    assert threads
+    assert threading.get_ident() not in threads, "it takes 0.1 s"
 
 
 async def test_a_large_form_is_read_beside_the_event_loop(plane: Plane, site: Site) -> None:

@@ -6,6 +6,7 @@ preview is a dry run on the server, with the permissions of the visitor: default
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -23,7 +24,7 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines
-from homeostat.web.dashboard.objects.forms.difference import difference
+from homeostat.web.dashboard.objects.forms.difference import QUICK_BYTES, difference
 from homeostat.web.dashboard.objects.forms.manifest import (
     LARGEST_FORM,
     MANAGER,
@@ -113,7 +114,8 @@ class CreatePage:
             return _form(visit, wanted, kind, text, error)
         if step == "apply":
             return object_path(new.kind, new.namespace, str(made["metadata"]["name"]))
-        shown = await computed(visit, len(text), lambda: difference(new.kind, {"metadata": {}}, _as_shown(made)))
+        compare = partial(difference, new.kind, {"metadata": {}}, _as_shown(made))
+        shown = await computed(visit, len(text), compare, quick_bytes=QUICK_BYTES)
         return _preview(visit, wanted, new, text, shown)
 
     async def _kind(self, wanted: Wanted) -> Kind | None:

@@ -21,6 +21,8 @@ from homeostat.web.dashboard.objects.shown import as_yaml, has_hidden, shown_obj
 
 MOST_LINES: Final = 2000
 """Lines of each object that are compared, from the first to the last one that differs."""
+QUICK_BYTES: Final = 4 * 1024
+"""Of both objects. Lines that have much in common, in another order, take quadratic time: 20 KiB of them 0.1 s."""
 CHANGED: Final = "(hidden, changed)"
 _CONTEXT: Final = 3
 _VOLATILE: Final = ("resourceVersion", "generation", "managedFields")

@@ -22,7 +22,7 @@ from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.html.paging import place as at
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines, on_object
-from homeostat.web.dashboard.objects.forms.difference import difference
+from homeostat.web.dashboard.objects.forms.difference import QUICK_BYTES, difference
 from homeostat.web.dashboard.objects.forms.manifest import (
     LARGEST_FORM,
     LARGEST_TEXT,
@@ -82,7 +82,8 @@ class EditPage:
         if sent.step == "apply":
             return place.back or place.page()
         size = len(sent.text) + size_of(live)
-        changes = await computed(visit, size, lambda: difference(place.kind, live, result, place.passwords))
+        compare = partial(difference, place.kind, live, result, place.passwords)
+        changes = await computed(visit, size, compare, quick_bytes=QUICK_BYTES)
         return _preview(visit, place, sent, changes)
 
 

@@ -8,7 +8,7 @@ writes the status meanwhile does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -27,7 +27,7 @@ from homeostat.web.dashboard.html.layout import Page, proof_field
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.objects.access import may
 from homeostat.web.dashboard.objects.commands import command_lines
-from homeostat.web.dashboard.objects.forms.difference import difference
+from homeostat.web.dashboard.objects.forms.difference import QUICK_BYTES, difference
 from homeostat.web.dashboard.objects.forms.manifest import MANAGER, alert
 from homeostat.web.dashboard.objects.index import TITLE
 from homeostat.web.dashboard.objects.kinds import ServedKinds
@@ -116,7 +116,8 @@ class RollbackPage:
                 return _choice(visit, seen, error.message, status=error.code)
             if is_wanted and not is_stale:
                 return place.page()
-            changes = await computed(visit, size_of(seen.obj, result), _differing(seen, result))
+            compare = partial(difference, seen.place.kind, seen.obj, result)
+            changes = await computed(visit, size_of(seen.obj, result), compare, quick_bytes=QUICK_BYTES)
             return _preview(visit, seen, chosen, changes, basis, is_stale=is_stale)
         return _choice(visit, seen, problem, status=409)
 
@@ -143,10 +144,6 @@ async def _send(seen: _Seen, chosen: Revision, *, is_dry: bool) -> JsonObject:
     query = {"fieldManager": MANAGER, "dryRun": "All" if is_dry else ""}
     body, content_type = chosen.patch(seen.obj)
     return await seen.place.client.request("PATCH", seen.place.path, query, body=body, content_type=content_type)
-
-
-def _differing(seen: _Seen, result: JsonObject) -> Callable[[], Node]:
-    return lambda: difference(seen.place.kind, seen.obj, result)
 
 
 def _choice(visit: Visit, seen: _Seen, problem: str = "", *, status: int = 200) -> Page:
