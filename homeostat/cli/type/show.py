@@ -12,6 +12,7 @@ from homeostat.cli.console.failure import one_line
 from homeostat.cli.console.output import is_table, output_option, print_object, without_managed_fields
 from homeostat.cli.console.table import Table
 from homeostat.cli.resource.complete import complete_types
+from homeostat.cli.resource.credentials import shown_value
 from homeostat.cli.type.stored import FoundType, list_types, one_type
 from homeostat.objects import yaml
 from homeostat.objects.conditions import READY, find
@@ -46,7 +47,7 @@ async def command(connection: Connection, word: str, output: str) -> None:
             click.echo(f"{heading + ':':<14}{one_line(text)}")
     if config := found.type.spec.action.config:
         click.echo("Config:")
-        click.echo(textwrap.indent(yaml.dump(config).decode(), "  "), nl=False)
+        click.echo(textwrap.indent(yaml.dump(shown_value("config", config)).decode(), "  "), nl=False)
     if incompatible := found.type.read_status(ResourceTypeStatus).incompatible_resources:
         click.echo("Incompatible:")
         for each in incompatible:

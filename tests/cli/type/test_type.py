@@ -73,6 +73,16 @@ def test_a_page_shows_the_fields_the_plugin_and_the_state(types: Cli) -> None:
     assert ["spec.label", "string", '"plain"'] in page.rows
 
 
+def test_a_page_shows_no_credential_of_a_type(types: Cli, shelf: Shelf) -> None:
+    config = {"url": shelf.url, "headers": {"Authorization": "Bearer hunter2", "X-Team": "dev"}}
+    held = crate_type(shelf, name="Held", shortNames=[], action={"plugin": "http", "config": config})
+    held["metadata"] = {"name": "held-v1"}
+    assert types.here("type", "add", "-f", "-", stdin=text_of(held)).code == 0
+    page = types.here("type", "show", "Held").out
+    assert ("Authorization: (hidden)" in page, "X-Team: dev" in page, "hunter2" in page) == (True, True, False)
+    assert types.here("type", "delete", "Held").code == 0
+
+
 def test_a_body_of_the_rest_api_is_taken_and_changed_in_its_place(types: Cli, tmp_path: Path) -> None:
     path = tmp_path / "type.json"
     path.write_bytes(msgspec.json.encode(BODY))
