@@ -88,8 +88,13 @@ async def examine(subject: Subject, now: datetime) -> AsyncIterator[Finding]:
     try:
         endpoint = subject.endpoint()
     except KubeconfigError as error:
-        is_meant = subject.means_server()
-        yield Finding("kubeconfig", "FAIL" if is_meant else "SKIPPED", str(error), _NO_KUBECONFIG if is_meant else "")
+        if not subject.means_server():
+            yield Finding("kubeconfig", "SKIPPED", str(error))
+            return
+        detail, _, remedy = str(error).partition("; ")
+        # The error of a missing one says itself what to do.
+        is_known = "homeostat up" in remedy
+        yield Finding("kubeconfig", "FAIL", detail if is_known else str(error), remedy if is_known else _NO_KUBECONFIG)
         return
     async for each in _examine_endpoint(endpoint, subject, now):
         yield each

@@ -154,6 +154,7 @@ def test_a_kubeconfig_that_cannot_be_used_says_why_and_what_to_do(
     done = cli.here("doctor", "--kubeconfig", path, "-o", "json")
     found = one(done, "kubeconfig")
     assert (done.code, why in found["detail"], "homeostat up" in found["remedy"]) == (1, True, True)
+    assert "homeostat up" not in found["detail"], "said once"
 
 
 def test_a_database_that_cannot_be_read_is_not_called_damaged(up: Up, cli: Cli, tmp_path: Path) -> None:
