@@ -30,6 +30,7 @@ _UNWATCHED = {r"\.status": "no controller has been at it", r"\.rows\[0\]\.cells\
 
 STEPS: dict[str, dict[str, str]] = {
     "review of rules": {r"\.status\.\w+Rules": "in no certain order there"},
+    "odd scale applied": {"": "a client's mistake is 400 here and an unnamed 500 there"},
     "create with version": {"": "a client's mistake is 400 here and an unnamed 500 there"},
     "apply unknown field": {"": "a client's mistake is 400 here and an unnamed 500 there"},
     "widget apply unknown": {"": "a client's mistake is 400 here and an unnamed 500 there"},

@@ -24,6 +24,7 @@ from tests.differential.reads import STEPS as READ_STEPS
 from tests.differential.refusals import REFUSAL_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
 from tests.differential.reviews import ALL_REVIEW_STEPS
+from tests.differential.scaling import SCALING_STEPS
 from tests.differential.security import SECURITY_STEPS
 from tests.differential.services import SERVICE_STEPS
 from tests.differential.step import (
@@ -448,4 +449,5 @@ STEPS = [
     *REFUSAL_STEPS,
     *CLAIM_STEPS,
     *SECURITY_STEPS,
+    *SCALING_STEPS,
 ]

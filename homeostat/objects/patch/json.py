@@ -81,16 +81,19 @@ def json_patch(document: Json, operations: Json, *, limit: int = MAX_OPERATIONS)
 
 
 def _check(operation: Json) -> None:
-    if not isinstance(operation, dict):
+    """As Kubernetes does: what cannot be read as an operation is a bad request, and one that is none is invalid."""
+    if operation is not None and not isinstance(operation, dict):
         raise BadRequestError(f"a JSON patch operation must be an object, not {type_name(operation)}")
-    kind = operation.get("op")
-    if not isinstance(kind, str) or kind not in _STEPS:
-        raise BadRequestError(f"unknown JSON patch operation {quoted(kind)}")
+    given = operation or {}
+    for name in ("op", "path", "from"):
+        if not isinstance(given.get(name) or "", str):
+            raise BadRequestError(f"{quoted(name)} of a JSON patch operation must be a string")
+    kind = given.get("op")
+    if kind not in _STEPS:
+        raise InvalidError(f"unknown JSON patch operation {quoted(kind)}")
     for name in ("path", "from") if kind in ("move", "copy") else ("path",):
-        if not isinstance(operation.get(name), str):
-            raise BadRequestError(f"JSON patch operation {quoted(kind)} needs {quoted(name)}, a string")
-    if kind in ("add", "replace") and "value" not in operation:
-        raise BadRequestError(f"JSON patch operation {quoted(kind)} needs a value")
+        if given.get(name) is None:
+            raise InvalidError(f"JSON patch operation {quoted(kind)} needs {quoted(name)}")
 
 
 class TestFailedError(InvalidError):
@@ -223,7 +226,7 @@ def _nowhere(path: str) -> NoReturn:
 
 
 def _add(patched: _Patched, operation: Json) -> None:
-    _insert(patched, operation["path"], operation["value"])
+    _insert(patched, operation["path"], operation.get("value"))
 
 
 def _remove(patched: _Patched, operation: Json) -> None:
@@ -233,7 +236,7 @@ def _remove(patched: _Patched, operation: Json) -> None:
 def _change(patched: _Patched, operation: Json) -> None:
     # A missing member is added: the RFC refuses that, Kubernetes' library does not, and clients rely on it.
     container, key = patched.holder(operation["path"])
-    _replace(container, key, operation["value"])
+    _replace(container, key, operation.get("value"))
 
 
 def _move(patched: _Patched, operation: Json) -> None:

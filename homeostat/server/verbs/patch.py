@@ -102,7 +102,7 @@ def _patch_body(call: Call) -> Json:
         try:
             report(call, [f'duplicate field "{name}"' for name in duplicate_keys(call.body, value)])
         except StrictDecodingError as error:
-            raise invalid_object(call.kind.kind, call.kind.group, call.name, [_patch_cause(error)]) from error
+            raise invalid_object(call.kind.kind, call.kind.group, call.name, [patch_cause(error)]) from error
     return value
 
 
@@ -136,11 +136,11 @@ def _patched(call: Call, patched: Json, old: JsonObject, *, restored: Schema | N
         return conformed
     except BadRequestError as error:
         text = restored_error(patched, restored) if restored is not None else ""
-        cause = Cause("FieldValueInvalid", text, "patch") if text else _patch_cause(error)
+        cause = Cause("FieldValueInvalid", text, "patch") if text else patch_cause(error)
         raise invalid_object(call.kind.kind, call.kind.group, call.name, [cause]) from error
 
 
-def _patch_cause(error: ApiError) -> Cause:
+def patch_cause(error: ApiError) -> Cause:
     return Cause("FieldValueInvalid", error.message, "patch")
 
 

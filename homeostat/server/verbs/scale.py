@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from homeostat.objects.errors import BadRequestError, Cause, UnsupportedMediaTypeError, invalid, invalid_object
+from homeostat.objects.errors import BadRequestError, UnsupportedMediaTypeError, invalid, invalid_object
 from homeostat.objects.json import Json, JsonObject, decode, decode_object, encode, type_name
+from homeostat.objects.meta import clean_metadata
 from homeostat.objects.patch.json import json_patch, merge_patch
 from homeostat.objects.selectors import selector_of
 from homeostat.server import strategy
 from homeostat.server.kinds.registry import Kind
-from homeostat.server.request.body import parse_body
+from homeostat.server.request.body import parse_body, report
 from homeostat.server.request.call import Answer, Call
 from homeostat.server.request.offload import offloaded
 from homeostat.server.verbs.patch import (
@@ -19,6 +20,7 @@ from homeostat.server.verbs.patch import (
     MERGE_PATCH,
     STRATEGIC_PATCH,
     merge_applied,
+    patch_cause,
     refuse_force,
     require_manager,
     yaml_or_json,
@@ -27,7 +29,10 @@ from homeostat.server.view.answer import one
 from homeostat.server.view.encode import object_of
 from homeostat.server.view.versions import await_version
 from homeostat.server.write.change import Edit, change
+from homeostat.server.write.checks import place, require_name
 
+_API_VERSION = "autoscaling/v1"
+_MEMBERS: dict[str, dict[str, type]] = {"spec": {"replicas": int}, "status": {"replicas": int, "selector": str}}
 _SHARED_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -147,7 +152,10 @@ async def _write_scale(call: Call, edit: Callable[[JsonObject], Json]) -> Answer
 
 
 def _refuse_stale(call: Call, scale: JsonObject, old: JsonObject) -> None:
-    version = (scale.get("metadata") or {}).get("resourceVersion")
+    metadata = scale.get("metadata") or {}
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    if uid and uid != old["metadata"]["uid"]:
+        raise strategy.unmet_precondition(call.kind, call.name, "UID", uid, old["metadata"]["uid"])
     if version and version != old["metadata"]["resourceVersion"]:
         raise strategy.stale(call.kind, call.name)
 
@@ -160,18 +168,43 @@ async def _scale_written(call: Call, edit: Edit) -> Answer:
 def _wanted_replicas(call: Call, scale: Json) -> int:
     if not isinstance(scale, dict):
         raise BadRequestError(f"a Scale must be an object, not {type_name(scale)}")
-    spec = scale.get("spec")
-    replicas = (spec or {}).get("replicas", 0) if isinstance(spec, dict) or spec is None else None
-    causes: list[Cause] = []
-    if type(replicas) is not int:
-        raise BadRequestError("spec.replicas of a Scale must be an integer")
+    scale = dict(scale)
+    try:
+        report(call, [f'unknown field "{name}"' for name in _unknown_fields(call, scale)])
+    except BadRequestError as error:
+        if call.is_apply or "patch" not in call.content_type:
+            raise
+        raise invalid_object("Scale", "autoscaling", call.name, [patch_cause(error)]) from error
+    if not call.is_apply:
+        require_name(call, scale["metadata"])
+    place(call, scale["metadata"])
+    replicas: int = (scale.get("spec") or {}).get("replicas") or 0
     if replicas < 0:
-        causes.append(invalid("spec.replicas", replicas, "must be greater than or equal to 0"))
-    metadata = scale.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        raise BadRequestError("metadata of a Scale must be an object")
-    if (name := metadata.get("name")) and name != call.name:
-        raise BadRequestError(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
-    if causes:
+        causes = [invalid("spec.replicas", replicas, "must be greater than or equal to 0")]
         raise invalid_object("Scale", "autoscaling", call.name, causes)
     return replicas
+
+
+def _is_int32(value: Json) -> bool:
+    return not isinstance(value, int) or -(2**31) <= value < 2**31
+
+
+def _unknown_fields(call: Call, scale: JsonObject) -> list[str]:
+    """Of what is no Scale; `BadRequestError` for values of wrong types. Cleans the metadata, in place."""
+    found = scale.get("apiVersion") or _API_VERSION, scale.get("kind") or "Scale"
+    if found != (_API_VERSION, "Scale"):
+        raise BadRequestError(f"expected a Scale of {_API_VERSION}, got a {found[1]} of {found[0]}")
+    unknown = clean_metadata(scale)
+    for member, types in _MEMBERS.items():
+        value = scale.get(member)
+        if value is None:
+            continue
+        if not isinstance(value, dict):
+            raise BadRequestError(f"{member} of a Scale must be an object, not {type_name(value)}")
+        for name, each in value.items():
+            if name not in types:
+                unknown.append(f"{member}.{name}")
+            elif each is not None and (type(each) is not types[name] or not _is_int32(each)):
+                raise BadRequestError(f"{member}.{name} of a Scale has the wrong type: {type_name(each)}")
+    unknown += [name for name in scale if name not in _MEMBERS and name not in ("apiVersion", "kind", "metadata")]
+    return unknown if call.options.field_validation != "Ignore" else []
