@@ -17,7 +17,8 @@ from homeostat.client.base import Client, UnreachableError
 from homeostat.edge.turn import map_concurrently
 from homeostat.objects.errors import ApiError
 from homeostat.objects.json import Json
-from homeostat.objects.kind import Kind
+from homeostat.objects.kind import NAMESPACE, Kind
+from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.index import TITLE as OBJECTS
 from homeostat.web.dashboard.objects.kinds import ServedKinds, kind_path, object_path
 from homeostat.web.dashboard.objects.table import ACCEPT_METADATA, RowMetadata, read_names
@@ -31,6 +32,8 @@ _AT_ONCE: Final = 8
 _WITHIN_S: Final = 0.5
 _SHORTEST: Final = 2
 _MOST_KINDS: Final = 8
+_MOST_PLACES: Final = 5
+"""The namespaces that are searched for who may not search all."""
 _DERIVED: Final = frozenset({"Endpoints", "EndpointSlice", "ReplicaSet", "ControllerRevision"})
 
 
@@ -47,7 +50,7 @@ class Palette:
         found = _pages(visit, words)
         if words and any(title == OBJECTS for title, _ in visit.viewer.sections):
             kinds = await self._kinds.listed()
-            named = await self._objects(visit.client(self._client), kinds, words) if len(found) < MOST_FOUND else []
+            named = await self._objects(visit, kinds, words) if len(found) < MOST_FOUND else []
             found += _merged(_kinds(kinds, words), named, words[-1])
         elif words:
             found += await self._of_sections(visit, words)
@@ -61,17 +64,22 @@ class Palette:
                 found += await each.find(visit, words)
         return found
 
-    async def _objects(self, client: Client, kinds: Sequence[Kind], words: Sequence[str]) -> list[Place]:
+    async def _objects(self, visit: Visit, kinds: Sequence[Kind], words: Sequence[str]) -> list[Place]:
         *kind_words, name = words
         if len(name) < _SHORTEST:
             return []
-        chosen = [each for each in kinds if not kind_words or kind_words[0] in each.words()]
+        client = visit.client(self._client)
+        is_part = bool(visit.reachable) and not await may_list(client, NAMESPACE)
+        places = visit.reachable[:_MOST_PLACES] if is_part else ("",)
+        asked = [each for each in kinds if not kind_words or kind_words[0] in each.words()]
+        chosen = [(each, place) for place in places for each in asked if each.is_namespaced or not is_part]
         found: list[tuple[str, str, Place]] = []
 
-        async def search(kind: Kind) -> None:
+        async def search(at: tuple[Kind, str]) -> None:
+            kind, namespace = at
             try:
                 query = {"limit": _SEARCHED_EACH}
-                listed = read_names(await client.fetch("GET", kind.path(""), query, accept=ACCEPT_METADATA))
+                listed = read_names(await client.fetch("GET", kind.path(namespace), query, accept=ACCEPT_METADATA))
             except (ApiError, UnreachableError, msgspec.DecodeError):
                 return
             named = (each.metadata for each in listed.items or () if name in each.metadata.name.lower())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -165,6 +166,9 @@ async def test_a_visitor_of_one_namespace_sees_all_sections_of_it_and_no_word_of
     assert "not allowed" not in home.text
     assert _namespaces(home) == ["all that you may read", "shop"]
     assert "of shopzz" in home.text, "the Events of that namespace"
+    found = json.loads((await guarded.open("/find?q=zz", Cookie=anna)).source)["found"]
+    assert {each["title"] for each in found} == {"shopzz"}
+    assert "/dashboard/objects/core/pods/shop/shopzz" in {each["path"] for each in found}
 
     pages = await _crawl(guarded, anna)
     # The page Resources offers the namespace that has resources, and Home names what is not shown of it.
