@@ -22,7 +22,7 @@ SCRIPTS: Final = "pages.js"
 ICON: Final = "icon.svg"
 _PARTS: Final = {
     STYLES: ("dashboard.css", "operators.css", "objects.css"),
-    SCRIPTS: ("dashboard.js", "palette.js", "saved.js"),
+    SCRIPTS: ("dashboard.js", "palette.js", "saved.js", "graph.js"),
     ICON: (ICON,),
 }
 _TYPES: Final = {

@@ -17,6 +17,7 @@ from homeostat.web.contracts.dashboard.diagram import MOST_NODES, Box, Drawing, 
 from homeostat.web.contracts.dashboard.services import Services
 from homeostat.web.dashboard.html.command import command, nothing, shell
 from homeostat.web.dashboard.html.components import Row, chip, many, row, table
+from homeostat.web.dashboard.html.diagram import zoom
 from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import PAGE, cut, pager, summary
@@ -144,7 +145,7 @@ def _figure(drawing: Drawing) -> Markup:
         el("span", "dotted box, thick line: cycle", class_="note"),
     ]
     figure = el("div", drawing.svg, class_="scroll graph", role="region", aria_label="Service graph", tabindex=0)
-    return el("figure", figure, el("figcaption", legend), class_="services-graph")
+    return el("figure", figure, el("figcaption", zoom(), legend), class_="services-graph")
 
 
 def _cycles(drawing: Drawing) -> Node:

@@ -80,6 +80,16 @@ def draw(
     )
 
 
+def zoom() -> Markup:
+    """For the caption of a figure with a drawing; the styles show it where the script works."""
+    buttons = (("out", "−", "Zoom out"), ("in", "+", "Zoom in"), ("fit", "Fit", "Fit the drawing into its frame"))
+    out, further, fit = (
+        el("button", text, type="button", data_zoom=what, aria_label=label, title=label)
+        for what, text, label in buttons
+    )
+    return el("div", out, el("output", "100%"), further, fit, class_="zoom", role="group", aria_label="Zoom")
+
+
 def _rects(boxes: Mapping[str, Box], places: Mapping[str, Place]) -> dict[str, _Rect]:
     widths: dict[int, int] = {}
     for key, place in places.items():

@@ -6,6 +6,7 @@ from homeostat.client.base import Client
 from homeostat.objects.json import JsonObject
 from homeostat.objects.kind import Kind
 from homeostat.web.dashboard.html.components import chip
+from homeostat.web.dashboard.html.diagram import zoom
 from homeostat.web.dashboard.html.markup import Node, el
 from homeostat.web.dashboard.objects.family.drawing import drawing
 from homeostat.web.dashboard.objects.family.search import Related, Search, selector_of
@@ -51,4 +52,4 @@ def _figure(picture: Node, listed: Node) -> Node:
     scroll = el("div", picture, class_="scroll graph", role="region", aria_label=name, tabindex=0)
     legend = [chip(word, look) for look, word in _LEGEND]
     whole = el("details", el("summary", "As a list"), listed, class_="fold", id="family-list")
-    return el("figure", scroll, el("figcaption", legend), whole, class_="drawn")
+    return el("figure", scroll, el("figcaption", zoom(), legend), whole, class_="drawn")
