@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from homeostat.objects.errors import BadRequestError
 from homeostat.objects.json import JsonObject
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which kubectl's client-side apply keeps the whole manifest."""
 
 
 class OwnerReference(msgspec.Struct, rename="camel", gc=False):

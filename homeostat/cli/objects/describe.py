@@ -19,11 +19,11 @@ from homeostat.client.passwords import without_passwords
 from homeostat.objects import yaml
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.meta import LAST_APPLIED
 from homeostat.objects.time.age import epoch_of, human_duration
 
 _ENVELOPE = frozenset({"apiVersion", "kind", "metadata"})
 _SECTIONS = ("spec", "status")
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 @click.command(short_help="Describe an object: fields, conditions, events.")
@@ -82,7 +82,7 @@ def _print(kind: Kind, obj: JsonObject, events: list[JsonObject] | None) -> None
 
 def _facts(kind: Kind, metadata: JsonObject, now: float) -> Iterable[tuple[str, Sequence[str]]]:
     """Headings with their lines; a heading without lines is not printed."""
-    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != _LAST_APPLIED}
+    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != LAST_APPLIED}
     owners = [f"{each['kind']}/{each['name']}" for each in metadata.get("ownerReferences") or ()]
     deleted = metadata.get("deletionTimestamp")
     yield "Name", [metadata["name"]]

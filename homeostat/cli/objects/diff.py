@@ -26,7 +26,8 @@ from homeostat.client.passwords import kind_of, passwords_of
 from homeostat.objects import yaml
 from homeostat.objects.errors import ApiError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
-from homeostat.objects.schema.passwords import LAST_APPLIED, NO_PASSWORDS, PasswordFields, without_copies
+from homeostat.objects.meta import LAST_APPLIED
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields, without_copies
 
 DIFFERENT: Final = 1
 FAILED: Final = 2

@@ -14,8 +14,8 @@ from homeostat.objects.apply.field_set import LEAF, FieldSet, difference
 from homeostat.objects.apply.shape import Shape
 from homeostat.objects.errors import ApiError, BadRequestError
 from homeostat.objects.json import JsonObject, decode_object
+from homeostat.objects.meta import LAST_APPLIED
 
-ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 MANAGER = "kubectl"
 
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
@@ -45,12 +45,12 @@ def remember(applied: JsonObject, config: JsonObject) -> JsonObject:
         return applied
     metadata = applied["metadata"]
     text = _encode_sorted(wanted).decode() + "\n"
-    return {**applied, "metadata": {**metadata, "annotations": {**metadata["annotations"], ANNOTATION: text}}}
+    return {**applied, "metadata": {**metadata, "annotations": {**metadata["annotations"], LAST_APPLIED: text}}}
 
 
 def _remembered(obj: JsonObject) -> JsonObject | None:
     annotations = (obj.get("metadata") or {}).get("annotations")
-    text = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
+    text = annotations.get(LAST_APPLIED) if isinstance(annotations, dict) else None
     if not isinstance(text, str) or not text:
         return None
     try:
@@ -66,5 +66,5 @@ def _bare(config: JsonObject) -> JsonObject:
         return config
     annotations = metadata.get("annotations")
     stated = annotations if isinstance(annotations, dict) else {}
-    rest = {name: value for name, value in stated.items() if name != ANNOTATION}
+    rest = {name: value for name, value in stated.items() if name != LAST_APPLIED}
     return {**config, "metadata": {**metadata, "annotations": rest}}

@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.meta import LAST_APPLIED
 
 HIDDEN: Final = "(hidden)"
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _FORMAT: Final = "password"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from homeostat.objects.meta import LAST_APPLIED
+
 HASH: Final = "pod-template-hash"
 """The label that tells the Pods of one template from those of another."""
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -12,7 +14,7 @@ DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
 MAX: Final = "deployment.kubernetes.io/max-replicas"
 NOT_COPIED: Final = frozenset(
     {
-        "kubectl.kubernetes.io/last-applied-configuration",
+        LAST_APPLIED,
         REVISION,
         HISTORY,
         DESIRED,

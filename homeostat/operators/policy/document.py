@@ -14,6 +14,7 @@ import msgspec
 
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.json import Json, JsonObject
+from homeostat.objects.meta import LAST_APPLIED
 from homeostat.objects.schema.openapi import schema_of
 from homeostat.objects.schema.prune import unknown_fields
 from homeostat.objects.schema.validate import Validator
@@ -25,7 +26,6 @@ from homeostat.operators.policy.spec import ClusterPolicySpec, PolicySpec
 
 EXPORTED_AT: Final = f"{GROUP}/exported-at"
 EXPORTED_FROM: Final = f"{GROUP}/exported-from"
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _KEPT: Final = ("name", "namespace", "labels", "annotations")
 _KINDS: Final = {each.kind.kind: each for each in (DEVOPS_POLICY, CLUSTER_DEVOPS_POLICY)}
 
@@ -101,7 +101,7 @@ def export_policies(policies: Iterable[JsonObject], *, context: str, now: dateti
 
 def _exported(policy: JsonObject, context: str, moment: str) -> JsonObject:
     metadata = {name: value for name in _KEPT if (value := policy["metadata"].get(name))}
-    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != _LAST_APPLIED}
+    annotations = {key: value for key, value in (metadata.get("annotations") or {}).items() if key != LAST_APPLIED}
     metadata["annotations"] = {**annotations, EXPORTED_AT: moment, EXPORTED_FROM: context}
     return {
         "apiVersion": DEVOPS_POLICY.kind.api_version,

@@ -9,7 +9,7 @@ import pytest
 
 from homeostat.cli.objects.diff import diff_lines
 from homeostat.objects.json import JsonObject
-from homeostat.objects.schema.passwords import LAST_APPLIED
+from homeostat.objects.meta import LAST_APPLIED
 from tests.cli.running import Up
 
 MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: compared}, data: {mode: MODE}}"

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from homeostat.objects.apply.apply import apply
-from homeostat.objects.apply.last_applied import ANNOTATION
 from homeostat.objects.apply.managed import update_managed
 from homeostat.objects.errors import ConflictError
+from homeostat.objects.meta import LAST_APPLIED
 from homeostat.objects.wire.builtin_schema import builtin_schema
 
 SCHEMA = builtin_schema("", "v1", "ConfigMap")
@@ -20,7 +20,7 @@ def client_side(**data: str) -> Any:
     """An object as client-side apply of MANIFEST left it, with some data changed by others since."""
     remembered = {**MANIFEST, "metadata": {"name": "c", "annotations": {}}}
     text = msgspec.json.encode(remembered).decode() + "\n"
-    live: Any = {**MANIFEST, "metadata": {"name": "c", "annotations": {ANNOTATION: text}}}
+    live: Any = {**MANIFEST, "metadata": {"name": "c", "annotations": {LAST_APPLIED: text}}}
     live = owned_by(CLIENT_SIDE, None, live)
     return owned_by("others", live, {**live, "data": {**live["data"], **data}}) if data else live
 
@@ -53,7 +53,7 @@ def test_a_field_that_others_changed_since_is_still_a_conflict() -> None:
 
 def test_the_annotation_follows_what_kubectl_applies() -> None:
     after = applied(client_side(), a="2", b="1")
-    text = after["metadata"]["annotations"][ANNOTATION]
+    text = after["metadata"]["annotations"][LAST_APPLIED]
     assert msgspec.json.decode(text)["data"] == {"a": "2", "b": "1"}
     assert text.endswith("\n")
 
@@ -73,7 +73,7 @@ def test_no_annotation_is_made() -> None:
 )
 def test_a_spoilt_annotation_is_as_none(text: str) -> None:
     live = client_side()
-    live["metadata"]["annotations"] = {ANNOTATION: text}
+    live["metadata"]["annotations"] = {LAST_APPLIED: text}
     with pytest.raises(ConflictError):
         applied(live, a="2")
     applied(live, a="1")

@@ -12,6 +12,7 @@ from typing import Final
 
 from homeostat.objects.declared import owner_reference
 from homeostat.objects.json import JsonObject
+from homeostat.objects.meta import LAST_APPLIED
 from homeostat.operators.workloads.api import ENDPOINT_SLICE, ENDPOINTS, Workload
 from homeostat.operators.workloads.services.decide import MANAGED_BY, MOST_ENDPOINTS, SERVICE_NAME, Decision, Slice
 from homeostat.operators.workloads.services.endpoints import StoredEndpoints
@@ -22,7 +23,7 @@ _SKIP: Final = "endpointslice.kubernetes.io/skip-mirror"
 _LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
 _NOT_COPIED: Final = (
     "endpoints.kubernetes.io/last-change-trigger-time",
-    "kubectl.kubernetes.io/last-applied-configuration",
+    LAST_APPLIED,
 )
 
 Group = tuple[str, list[JsonObject], list[JsonObject]]

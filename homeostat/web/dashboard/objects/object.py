@@ -13,7 +13,8 @@ from homeostat.objects.conditions import Condition
 from homeostat.objects.errors import ForbiddenError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.schema.passwords import LAST_APPLIED, NO_PASSWORDS, PasswordFields
+from homeostat.objects.meta import LAST_APPLIED
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields
 from homeostat.web.dashboard.finding import Subject
 from homeostat.web.dashboard.html.command import command, shell
 from homeostat.web.dashboard.html.components import chip, facts, many, message_text, moment, one_line

@@ -14,7 +14,8 @@ from typing import Final
 from homeostat.objects import yaml
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import Kind
-from homeostat.objects.schema.passwords import LAST_APPLIED, NO_PASSWORDS, PasswordFields, without_passwords
+from homeostat.objects.meta import LAST_APPLIED
+from homeostat.objects.schema.passwords import NO_PASSWORDS, PasswordFields, without_passwords
 from homeostat.web.dashboard.html.redaction import DEEPEST, HIDDEN, TOO_DEEP, is_secret_name, without_credentials
 
 _MARK: Final = "(hidden"

@@ -6,7 +6,8 @@ import pytest
 
 from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.kind import CONFIG_MAP
-from homeostat.objects.schema.passwords import LAST_APPLIED, PasswordFields
+from homeostat.objects.meta import LAST_APPLIED
+from homeostat.objects.schema.passwords import PasswordFields
 from homeostat.web.dashboard.objects.shown import has_hidden, shown_object
 
 NAMES = (
