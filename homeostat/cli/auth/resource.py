@@ -46,9 +46,11 @@ def resource_of(kinds: Kinds, word: str) -> Resource:
     if name == "*":
         return Resource("*", "*", subresource, is_namespaced=True)
     try:
-        kind = kinds.resolve(name)[0]
+        kind, *more = kinds.resolve(name)
     except Failure:
         if (found := unserved_resource(name)) is None:
             raise
         return Resource(*found, subresource)
+    if more:
+        raise Failure(f'"{name}" names {len(more) + 1} kinds; expected one: repeat the command for each')
     return Resource(kind.group, kind.plural, subresource, is_namespaced=kind.is_namespaced)

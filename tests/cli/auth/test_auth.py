@@ -89,6 +89,9 @@ def test_a_default_role_covers_the_kinds_of_operators_but_for_secrets(up: Up, na
 
 
 def test_the_caller_is_asked_about_without_as(up: Up) -> None:
+    for verb in (("can-i", "list"), ("grant", "list"), ("who-can", "list")):
+        refused = up.cli.here("auth", *verb, "pods,deploy", *(("--user", "anna") if "grant" in verb else ()))
+        assert (refused.code, '"pods,deploy" names 2 kinds; expected one' in refused.err) == (1, True), verb
     assert up.cli.here("auth", "can-i", "*", "*", "-A").out == "yes - members of system:masters may do everything\n"
 
 
