@@ -102,6 +102,23 @@ async def test_the_newest_lines_of_a_run_are_in_view(site: Site, shelf: World, t
     assert await tab.locator(".run > pre").last.evaluate("(pre) => pre.scrollTop") > 0
 
 
+async def test_a_command_is_copied_by_a_click_and_by_the_keyboard(site: Site, browser: Browser) -> None:
+    await site.declare("/resources", note("a"))
+    await site.shows("/resources/1", "homeostat resource reconcile")
+    context = await browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    tab = await context.new_page()
+    await tab.goto(f"{site.url}/dashboard/resources/1")
+    first, second = tab.locator("code.command").nth(0), tab.locator("code.command").nth(1)
+    await first.click()
+    await expect(first).to_have_class("command copied")
+    assert await tab.evaluate("navigator.clipboard.readText()") == "homeostat resource reconcile note/a -n default"
+    await second.focus()
+    await tab.keyboard.press("Enter")
+    await expect(second).to_have_class("command copied")
+    assert "homeostat.dev/paused=true" in await tab.evaluate("navigator.clipboard.readText()")
+    await context.close()
+
+
 async def test_without_scripts_everything_is_there(site: Site, browser: Browser) -> None:
     for name in ("red-1", "blue-1"):
         await site.declare("/resources", note(name))

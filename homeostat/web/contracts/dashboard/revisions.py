@@ -30,6 +30,8 @@ MOST_SHOWN: Final = 50
 _MOST_CHANGES: Final = 200
 _LONGEST: Final = 400
 _LOOKS: Final = {"NON_BREAKING": "good", "POTENTIAL_BREAKING": "warn", "BREAKING": "bad"}
+_WORST: Final = ("BREAKING", "POTENTIAL_BREAKING", "NON_BREAKING")
+_SOURCES: Final = {"k8s": "recorded by the operator", "oci": "from the registry"}
 
 
 class Versions(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +68,8 @@ class Revisions:
             query = Versions(old=versions[1], new=versions[0])
         instance = entry.instance()
         service = (await face.visibility.index.view(None)).get(instance.service)
-        crumbs = el("p", el("a", name, href=f"{HERE}/{namespace}/{name}"), class_="crumbs")
+        above = (el("a", TITLE, href=HERE), " › ", el("a", name, href=f"{HERE}/{namespace}/{name}"))
+        crumbs = el("p", above, class_="crumbs")
         title = el("h1", f"{instance.service}: {query.old or 'current'} → {query.new or 'current'}")
         if service is None:
             raise unknown(f"Contract {namespace}/{name} has no service")
@@ -84,8 +87,8 @@ class Revisions:
             title,
             _form(visit.request.path, query, versions),
             facts(
-                ("From", [before.version, el("span", before.source, class_="note")]),
-                ("To", [after.version, el("span", after.source, class_="note")]),
+                ("From", [before.version, el("span", _SOURCES.get(before.source, before.source), class_="note")]),
+                ("To", [after.version, el("span", _SOURCES.get(after.source, after.source), class_="note")]),
                 ("Classification", _class_chip(found.classification)),
                 ("Changes", found.number),
             ),
@@ -168,7 +171,7 @@ def _difference(old: Bundle, new: Bundle) -> _Difference:
 
 
 def _class_chip(word: str) -> Markup:
-    return chip(word.lower().replace("_", " "), _LOOKS[word])
+    return chip(word.lower().replace("_", "-"), _LOOKS[word])
 
 
 def _changes(changes: Sequence[Change]) -> Node:
@@ -182,7 +185,7 @@ def _changes(changes: Sequence[Change]) -> Node:
             each.type,
             el("div", _values(each), class_="diff"),
         )
-        for at, each in enumerate(changes[:_MOST_CHANGES])
+        for at, each in enumerate(sorted(changes, key=lambda each: _WORST.index(each.classification))[:_MOST_CHANGES])
     ]
     more = f"; showing {_MOST_CHANGES}" if len(changes) > _MOST_CHANGES else ""
     headings = ("Field", "Classification", "Change", "Values")

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from homeostat.web.dashboard.html.markup import Markup, el
 
-_NARROWEST, _WIDEST, _HEIGHT, _GAP, _ROW, _EDGE = 96, 256, 48, 64, 60, 8
+_NARROWEST, _WIDEST, _HEIGHT, _GAP, _ROW, _EDGE = 96, 272, 48, 64, 60, 8
 _LONGEST_NAME, _LONGEST_NOTE = 25, 29
-_NAME_PX, _NOTE_PX, _SIGN_PX = 8.6, 7.4, 42
+_NAME_PX, _NOTE_PX, _SIGN_PX = 9.2, 7.4, 42
 """The widths of a letter, in the widest of the fonts, and of the sign with the margins."""
 _SIGNS: Final = {
     "good": "✓",

@@ -96,9 +96,8 @@
     });
   }
 
-  document.addEventListener("click", async (event) => {
-    const command = event.target.closest("code.command");
-    if (!command || !navigator.clipboard || String(getSelection())) return;
+  async function copy(command) {
+    if (!command || !navigator.clipboard) return;
     try {
       await navigator.clipboard.writeText(command.textContent);
       command.classList.add("copied");
@@ -106,5 +105,14 @@
     } catch {
       // Without the permission, somebody selects and copies.
     }
+  }
+
+  // A click selects the whole command first. Somebody who has selected something else is about to copy that.
+  document.addEventListener("click", (event) => {
+    const command = event.target.closest("code.command");
+    if (command && ["", command.textContent].includes(String(getSelection()).trim())) copy(command);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("code.command")) copy(event.target);
   });
 })();

@@ -87,7 +87,7 @@ def _none() -> Markup:
 
 
 def _tiles(counts: Counter[str], total: int) -> Markup:
-    tiles = [_tile("workloads", total, HERE, "all")]
+    tiles = [_tile("workload" if total == 1 else "workloads", total, HERE, "all")]
     tiles += [
         _tile(each, counts[each], place(HERE, {"state": each}), f"state-{_TILES.get(each, 'plain')}")
         for each in STATES

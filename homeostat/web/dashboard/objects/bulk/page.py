@@ -99,7 +99,7 @@ class BulkPage:
             kind,
             change,
             results,
-            el("form", fields, buttons, method="post", action=bulk_path(kind, version), class_="confirm"),
+            el("form", fields, buttons, method="post", action=bulk_path(kind, version), class_="confirm stuck"),
         )
 
     async def _trigger(self, kind: Kind) -> Trigger | None:
