@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from html import unescape
@@ -45,6 +46,11 @@ NAMESPACES = ("shop", "pay", "treasury")
 SECTIONS = ("Contracts", "Images", "Policies", "Sync", "Workloads")
 _RBAC = "rbac.authorization.k8s.io"
 _ROLES = f"/apis/{_RBAC}/v1"
+_CLUSTER_GROUPS = ("apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io")
+_OWN_RECORDS = [
+    rule("", ["secrets", "configmaps"], ["get", "list", "watch", "create", "update"]),
+    rule("homeostat.dev", ["*"], ["*"]),
+]
 _OLD, _NEW = "0" * 40, "1" * 40
 
 
@@ -293,43 +299,59 @@ async def test_everything_that_somebody_may_read_is_not_everything(plane: Plane,
     assert (await guarded.open("/sync", Cookie=anna)).status == 403
 
 
-@pytest.fixture
-async def beside(filled: Plane, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    """The dashboard with an account that may not read RoleBindings."""
-    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
-    token = Tokens(filled.settings.data / "tokens.json").create("dashboard", now=time.time(), groups=())
-    rules = [each for each in READS if "rolebindings" not in each["resources"]]
-    rules.append(rule("", ["secrets", "configmaps"], ["get", "list", "watch", "create", "update"]))
-    rules.append(rule("homeostat.dev", ["*"], ["*"]))
-    await filled.client.create(f"{_ROLES}/clusterroles", {"metadata": {"name": "dashboard"}, "rules": rules})
-    ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "dashboard"}
-    binding = {"roleRef": ref, "subjects": [{"kind": "User", "apiGroup": _RBAC, "name": "dashboard"}]}
-    await filled.client.create(f"{_ROLES}/clusterrolebindings", {"metadata": {"name": "dashboard"}, **binding})
-    endpoint = load_endpoint([filled.settings.data / "kubeconfig"])
+@asynccontextmanager
+async def _beside(plane: Plane, rules: Sequence[JsonObject], namespace: str = "") -> AsyncIterator[Site]:
+    """The dashboard with an account of its own, which is allowed this in the namespace, or in all."""
+    token = Tokens(plane.settings.data / "tokens.json").create("dashboard", now=time.time(), groups=())
+    of_cluster = [each for each in READS if each["apiGroups"][0] in _CLUSTER_GROUPS]
+    subjects = [{"kind": "User", "apiGroup": _RBAC, "name": "dashboard"}]
+    for name, allowed, place in (("cluster", [*of_cluster, *_OWN_RECORDS], ""), ("dashboard", rules, namespace)):
+        await plane.client.create(f"{_ROLES}/clusterroles", {"metadata": {"name": name}, "rules": allowed})
+        ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
+        path = f"{_ROLES}/namespaces/{place}/rolebindings" if place else f"{_ROLES}/clusterrolebindings"
+        await plane.client.create(path, {"metadata": {"name": name}, "roleRef": ref, "subjects": subjects})
+    endpoint = load_endpoint([plane.settings.data / "kubeconfig"])
     async with (
         open_client(replace(endpoint, token=token, certificate=None, key=None)) as client,
         serve_rest(
             client,
-            filled.private,
-            namespace="default",
+            plane.private,
             environment=ADMIN,
             is_open=False,
+            namespace=namespace or "default",
+            within=namespace,
         ) as server,
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         yield Site(session, f"http://127.0.0.1:{server.port}")
 
 
-async def test_where_bindings_cannot_be_read_a_namespace_is_entered_once(filled: Plane, beside: Site) -> None:
-    anna = await _visitor(filled, beside, "anna", ["shop"])
-    home = await beside.open(Cookie=anna)
-    assert "You see nothing that is declared" in home.text
-    assert "not allowed to list their objects in all namespaces" in home.text
-    assert home.document.one("input", name="namespace").attributes["value"] == ""
-    entered = await eventually(
-        lambda: beside.open("?namespace=shop", Cookie=anna), lambda page: "shop/shopzz" in page.text
-    )
-    remembered = f"{anna}; {entered.headers['Set-Cookie'].partition(';')[0]}"
-    again = await beside.open(Cookie=remembered)
-    assert "shop/shopzz" in again.text
-    assert "Only of the namespace shop" in again.text
+@pytest.fixture
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "open_identity", partial(open_identity, cost=CHEAP))
+
+
+async def test_a_dashboard_of_one_namespace_shows_it_to_its_visitors(filled: Plane, cheap: None) -> None:
+    async with _beside(filled, READS, "shop") as site:
+        anna = await _visitor(filled, site, "anna", ["shop", "pay"])
+        home = await eventually(lambda: site.open(Cookie=anna), lambda page: "shop/shopzz" in page.text)
+        assert "3 objects of 5 are not as declared" in home.text
+        assert "Only of the namespace shop, which you are allowed to read." in home.text
+        elsewhere = await site.open("?namespace=pay", Cookie=anna)
+        assert (elsewhere.status, "payzz" in elsewhere.text) == (200, False)
+
+
+async def test_where_bindings_cannot_be_read_a_namespace_is_entered_once(filled: Plane, cheap: None) -> None:
+    async with _beside(filled, [each for each in READS if "rolebindings" not in each["resources"]]) as beside:
+        anna = await _visitor(filled, beside, "anna", ["shop"])
+        home = await beside.open(Cookie=anna)
+        assert "You see nothing that is declared" in home.text
+        assert "not allowed to list their objects in all namespaces" in home.text
+        assert home.document.one("input", name="namespace").attributes["value"] == ""
+        entered = await eventually(
+            lambda: beside.open("?namespace=shop", Cookie=anna), lambda page: "shop/shopzz" in page.text
+        )
+        remembered = f"{anna}; {entered.headers['Set-Cookie'].partition(';')[0]}"
+        again = await beside.open(Cookie=remembered)
+        assert "shop/shopzz" in again.text
+        assert "Only of the namespace shop" in again.text

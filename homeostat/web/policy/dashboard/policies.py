@@ -117,7 +117,8 @@ class Policies:
     async def lowest(self, visit: Visit) -> list[PolicyRow]:
         """All policies that the visitor sees, lowest score first; those without a score come last."""
         found: list[PolicyRow] = []
-        for each in _KINDS:
+        # Who sees some namespaces needs none of the cluster's.
+        for each in (each for each in _KINDS if each.kind.is_namespaced or visit.scope is None):
             cache = await self._watched.all(each.kind, Policy)
             found += self._derived[each.kind.plural].of(cache) if cache is not None else []
         return sorted((each for each in found if visit.sees(each.policy.metadata.namespace)), key=_order)
