@@ -9,7 +9,7 @@ to webhooks, `Shares` those that come back.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple
@@ -95,27 +95,34 @@ class Deadlines:
 
 
 class Room:
-    """Admits large bodies one after the other, while those under way have less than `most` bytes together."""
+    """Admits large bodies while those under way have less than `most` bytes together.
 
-    __slots__ = ("_making", "_most", "_waiting", "total")
+    Those to one host may have as much as all of them leave free: one alone half of the room, two a third each. So a
+    host that never answers holds up nobody else.
+    """
+
+    __slots__ = ("_making", "_most", "_of", "_waiting", "total")
 
     def __init__(self, most: int) -> None:
-        self._most = most
         self._making = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._most = most
+        self._of: Counter[str] = Counter()
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        """By host, the next one first."""
         self.total = 0
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[Callable[[int], None]]:
+    async def place(self, host: str) -> AsyncIterator[Callable[[int], None]]:
         """Waits for room. The size is unknown until the body is made, so that few are made at once; pass it then."""
-        while self._making >= _MOST_MADE or self.total >= self._most:
-            await self._wait()
+        while not self._has_room(host):
+            await self._wait(host)
         self._making += 1
         taken: list[int] = []
 
         def take(size: int) -> None:
             self._making -= 1
             self.total += size
+            self._of[host] += size
             taken.append(size)
             self._wake()
 
@@ -124,11 +131,17 @@ class Room:
         finally:
             self._making -= not taken
             self.total -= sum(taken)
+            self._of[host] -= sum(taken)
+            if not self._of[host]:
+                del self._of[host]
             self._wake()
 
-    async def _wait(self) -> None:
+    def _has_room(self, host: str) -> bool:
+        return self._making < _MOST_MADE and self._of[host] < self._most - self.total
+
+    async def _wait(self, host: str) -> None:
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(place)
+        self._waiting.setdefault(host, deque()).append(place)
         try:
             await place
         except asyncio.CancelledError:
@@ -136,11 +149,15 @@ class Room:
             raise
 
     def _wake(self) -> None:
-        while self._waiting and self._making < _MOST_MADE and self.total < self._most:
-            place = self._waiting.popleft()
-            if not place.done():
-                place.set_result(None)
-                return
+        """The first of the next host that has room. The hosts take turns."""
+        for host, places in list(self._waiting.items()):
+            while places and places[0].done():
+                places.popleft()
+            if places and self._has_room(host):
+                places.popleft().set_result(None)
+                self._waiting.move_to_end(host)
+            if not places:
+                del self._waiting[host]
 
 
 class Share:

@@ -88,10 +88,10 @@ async def test_a_deadline_ends_no_call_that_is_done_and_hides_no_cancellation() 
 
 
 async def test_large_bodies_wait_for_room_and_a_cancelled_one_gives_its_place_on() -> None:
-    room, entered, may_leave = Room(10), list[int](), asyncio.Event()
+    room, entered, may_leave = Room(20), list[int](), asyncio.Event()
 
     async def send(number: int) -> None:
-        async with room.place() as take:
+        async with room.place("a") as take:
             take(6)
             entered.append(number)
             await may_leave.wait()
@@ -107,6 +107,24 @@ async def test_large_bodies_wait_for_room_and_a_cancelled_one_gives_its_place_on
     await asyncio.gather(*tasks, return_exceptions=True)
     assert sorted(entered) == [0, 1, 3, 4, 5]
     assert room.total == 0
+
+
+async def test_bodies_for_a_host_that_never_answers_leave_room_for_others() -> None:
+    room, entered, may_leave = Room(20), list[str](), asyncio.Event()
+
+    async def send(host: str) -> None:
+        async with room.place(host) as take:
+            take(5)
+            entered.append(host)
+            await may_leave.wait()
+
+    tasks = [asyncio.create_task(send(host)) for host in "aaaaab"]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert entered == ["a", "a", "b"]
+    may_leave.set()
+    await asyncio.gather(*tasks)
+    assert (len(entered), room.total) == (6, 0)
 
 
 async def test_each_sender_of_large_answers_may_take_what_all_leave_free() -> None:

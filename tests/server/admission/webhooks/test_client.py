@@ -12,7 +12,7 @@ import pytest
 from homeostat.edge.reply import Reply
 from homeostat.server.admission.pace import Shares
 from homeostat.server.admission.webhooks import client as webhook_client
-from homeostat.server.admission.webhooks.client import Address, CallError, WebhookClient
+from homeostat.server.admission.webhooks.client import MOST_BYTES, Address, CallError, WebhookClient
 from tests.api.conftest import Api
 from tests.api.objects import CONFIGMAPS, configmap
 from tests.edge.wire import eventually
@@ -218,6 +218,30 @@ async def test_a_large_body_is_made_when_there_is_room_for_it(hooks: Hooks, monk
     await hooks.arrived.wait()
     assert made <= 2
     assert len(await calls) == made == 6
+    await client.close()
+
+
+async def test_a_webhook_that_never_answers_holds_up_no_large_call_of_another(hooks: Hooks) -> None:
+    hooks.on("/v", allow)
+    client, asked = WebhookClient(), asyncio.Event()
+    body = b'{"request":{"uid":"1","object":"%b"}}' % (b"x" * (MOST_BYTES // 8))
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async def call(address: Address, sent: bytes, user: str) -> bytes:
+        async with client.post(address, hooks.identity.bundle, sent, timeout_s=30, large_for=user) as answer:
+            return answer
+
+    async with speaking(hang) as host:
+        calls = [asyncio.create_task(call(Address(f"http://{host}/", None), body, "alice")) for _ in range(10)]
+        await asked.wait()
+        async with asyncio.timeout(10):
+            assert await call(Address(f"https://localhost:{hooks.port}/v", None), BODY, "bob")
+        for each in calls:
+            each.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
     await client.close()
 
 
