@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Final
 
@@ -170,6 +170,10 @@ class Broadcast:
         if not batches:
             commit.forget()
             return
+        if not self._waiting and sum([len(each.readers) * len(each.events) for each in batches.values()]) <= _AT_ONCE:
+            self._deliver_all(batches.values())
+            commit.forget()
+            return
         commit.left = len(batches)
         # Those with few readers first: they need not wait for the others.
         for scope, batch in sorted(batches.items(), key=lambda each: len(each[1].readers)):
@@ -189,6 +193,13 @@ class Broadcast:
             if batch is None:
                 batch = batches[scope] = _Batch(commit, readers)
             batch.events.append(event)
+
+    def _deliver_all(self, batches: Iterable[_Batch]) -> None:
+        """Few readers need neither a queue nor a look at the time."""
+        for batch in batches:
+            for listener in batch.readers:
+                if listener.is_open:
+                    self._call(listener, batch.events)
 
     def _deliver_some(self) -> None:
         """What fits into a slice of the turn; the rest in the next one."""

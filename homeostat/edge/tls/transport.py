@@ -46,11 +46,6 @@ _GONE = asyncio.Protocol()
 OpenSSL, until the next garbage collection."""
 
 
-def _is_record(data: bytes) -> bool:
-    """Whether it is exactly one record."""
-    return len(data) > _HEADER and len(data) == _HEADER + (data[3] << 8 | data[4])
-
-
 def _retrieve(future: asyncio.Future[None]) -> None:
     if not future.cancelled():
         future.exception()
@@ -119,7 +114,12 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_closing:
             return
-        if self._is_open and not (self._unread or self._missing) and _is_record(data):
+        if (
+            self._is_open
+            and not (self._unread or self._missing)
+            and len(data) > _HEADER
+            and len(data) == _HEADER + (data[3] << 8 | data[4])
+        ):
             self._read_record(data)
             return
         self._unread, self._at = self._unread[self._at :] + data, 0
@@ -304,7 +304,12 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
         except ssl.SSLError as error:
             self._break_off(error)
         else:
-            self._deliver(data, is_over=not data)
+            if data:
+                self._protocol.data_received(data)
+                if self._outgoing.pending:
+                    self._flush()
+            else:
+                self._deliver(data, is_over=True)
 
     def _read(self) -> None:
         pieces = []
