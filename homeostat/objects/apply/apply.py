@@ -69,8 +69,13 @@ def apply(
     if ignore:
         wanted = without(wanted, ignore)
     identity = (manager, "Apply", "", subresource)
-    own = next((entry for entry in entries if identity_of(entry) == identity), None)
-    others = [entry for entry in entries if entry is not own]
+    own: JsonObject | None = None
+    others = []
+    for entry in entries:
+        if own is None and entry["operation"] == "Apply" and identity_of(entry) == identity:
+            own = entry
+        else:
+            others.append(entry)
 
     claimed = difference(wanted, UNTRACKED)
     if own is not None and own["fieldsV1"] == claimed and own["apiVersion"] == api_version:
@@ -108,9 +113,9 @@ def _checked(config: JsonObject, api_version: str) -> JsonObject:
         return config
     if metadata.get("managedFields") is not None:
         raise BadRequestError("metadata.managedFields must be nil")
-    nulls = [name for name in (*_SERVER_SET, "managedFields") if name in metadata and metadata[name] is None]
-    if not nulls:
+    if None not in metadata.values():
         return config
+    nulls = [name for name in (*_SERVER_SET, "managedFields") if name in metadata and metadata[name] is None]
     return {**config, "metadata": {name: item for name, item in metadata.items() if name not in nulls}}
 
 

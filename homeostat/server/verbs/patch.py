@@ -219,14 +219,16 @@ def _empty_maps(metadata: Json) -> JsonObject:
 
 
 def _configuration(call: Call) -> Json:
-    if call.body.lstrip()[:1] == b"{":
-        with suppress(BadRequestError):
+    if call.body.lstrip().startswith(b"{"):
+        try:
             return decode_body(call)
+        except BadRequestError:
+            pass  # It may be YAML all the same.
     return load_yaml(call)
 
 
 def yaml_or_json(body: bytes) -> Json:
-    if body.lstrip()[:1] == b"{":
+    if body.lstrip().startswith(b"{"):
         with suppress(BadRequestError):
             return decode(body, in_pieces=is_offloaded())
     from homeostat.objects import yaml
