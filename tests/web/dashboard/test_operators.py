@@ -160,6 +160,7 @@ async def check_access(plane: Plane, site: Site, admin: str) -> None:
     for path in ("/operators", "/operators/trade", "/access", "/access/who", "/access/users", "/access/tokens"):
         assert (await site.open(path, Cookie=reader)).status == 403
     # What this visitor may not list is not said to be missing.
+    assert "No resource was reconciled yet, or none that you are" in (await site.open("/runs", Cookie=reader)).text
     page = await site.open("", Cookie=reader)
     assert page.document.one("h1").text == "You see nothing that is declared"
     assert "not allowed to list their objects in all namespaces: Contracts, Images" in page.text

@@ -158,7 +158,7 @@ class RunsPage:
             el("p", f"Out of date: {reason}", class_="trouble") if (reason := self._stale()) else None,
             el("p", _summary(len(running), ended), class_="summary", id="summary"),
             _chart(ended, paths) if ended.page == 1 else None,
-            table("Runs", headings, rows, class_="runs") if rows else self._nothing(query, is_here=is_here),
+            table("Runs", headings, rows, class_="runs") if rows else self._nothing(visit, query, is_here=is_here),
             pager(HERE, query.all_fields, ended),
             self._note(ended),
         ]
@@ -230,14 +230,15 @@ class RunsPage:
         more = f"?history={depth}" if depth > SHOWN_ENTRIES else ""
         return f"{_RESOURCES}/{number}{more}#run-{run.metadata.name}" if number else ""
 
-    def _nothing(self, query: RunQuery, *, is_here: bool) -> Markup:
+    def _nothing(self, visit: Visit, query: RunQuery, *, is_here: bool) -> Markup:
         own = self._face.namespace
         if not is_here:
             here = el("a", f"show those of {own}", href=place(HERE, {**query.all_fields, "namespace": own}))
             return nothing([f"This server has resources in the namespace {own} only: ", here, "."])
         if query.all_fields:
             return nothing("No runs match.")
-        return nothing("No resource was reconciled yet. To declare one:", "homeostat resource apply -f FILE")
+        part = "" if visit.caller.is_admin else ", or none that you are allowed to see"
+        return nothing(f"No resource was reconciled yet{part}. To declare one:", "homeostat resource apply -f FILE")
 
     def _note(self, shown: Shown[RecordedRun]) -> Markup:
         is_all = not self._kept.is_cut or shown.page < shown.pages
