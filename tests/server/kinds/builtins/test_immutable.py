@@ -58,8 +58,8 @@ def test_labels_and_annotations_may_always_change(group: str, kind: str) -> None
         (
             "",
             "PersistentVolumeClaim",
-            "spec.storageClassName",
-            "x",
+            "spec.accessModes",
+            ["ReadWriteMany"],
             "spec",
             "Forbidden: spec is immutable after creation",
         ),
@@ -187,7 +187,7 @@ def test_an_elastic_indexed_job_may_grow() -> None:
     [("Bound", "2Gi", 0), ("Bound", "500Mi", 1), ("Pending", "2Gi", 1), ("Bound", "1Gi", 0)],
 )
 def test_a_claim_may_grow_once_it_is_bound(phase: str, storage: str, count: int) -> None:
-    old = put(stored("", "PersistentVolumeClaim"), "status.phase", phase)
+    old = put(stored("", "PersistentVolumeClaim"), "status", {"phase": phase, "capacity": {"storage": "1Gi"}})
     new = put(old, "spec.resources.requests.storage", storage)
     assert len(refusals("", "PersistentVolumeClaim", new, old)) == count
 
