@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import invalid_object
 from homeostat.objects.json import JsonObject, decode_stored
-from homeostat.server.admission.pod_security.checks import find_violations
 from homeostat.server.admission.pod_security.standard import LEVELS, PREFIX, Policy, Standard, read_policy
-from homeostat.server.admission.pod_security.subject import Finding, subject_of
 from homeostat.server.kinds.builtins.members import struct, structs, text
 from homeostat.server.request.call import Call
 from homeostat.store.base import Record, Scope, Store
 from homeostat.store.follow import follow
+
+if TYPE_CHECKING:
+    from homeostat.server.admission.pod_security.subject import Finding
 
 NAMESPACES: Final = "namespaces"
 _TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
@@ -84,6 +85,10 @@ def _labels(namespace: JsonObject) -> JsonObject:
 
 
 def _evaluate(call: Call, policy: Policy, pod: JsonObject, *, is_enforced: bool) -> None:
+    # Imported with the first Pod that a standard is about, as all rules are.
+    from homeostat.server.admission.pod_security.checks import find_violations
+    from homeostat.server.admission.pod_security.subject import subject_of
+
     subject = subject_of(pod)
     found: dict[Standard, list[Finding]] = {}
 
@@ -122,6 +127,9 @@ def _is_stricter(new: Standard, old: Standard) -> bool:
 
 def _warnings(records: Sequence[Record], namespace: str, standard: Standard) -> list[str]:
     """Of the Pods that exist, those that violate the standard, by what is wrong with them."""
+    from homeostat.server.admission.pod_security.checks import find_violations
+    from homeostat.server.admission.pod_security.subject import subject_of
+
     ends_at, checked = monotonic() + _WITHIN_S, 0
     pods = _one_of_each_controller([decode_stored(each.value) for each in records])
     by_fault: dict[str, list[str]] = {}
