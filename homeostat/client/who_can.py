@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.client.pages import Page, pages
 from homeostat.objects.access.who_can import BindingObject, Grant, RoleObject, Wanted, WhoCan
 from homeostat.objects.errors import ForbiddenError
 from homeostat.objects.kind import Kind
@@ -19,8 +18,6 @@ CLUSTER_ROLE_BINDING: Final = Kind(_GROUP, "v1", "clusterrolebindings", "Cluster
 ROLE: Final = Kind(_GROUP, "v1", "roles", "Role", is_namespaced=True)
 ROLE_BINDING: Final = Kind(_GROUP, "v1", "rolebindings", "RoleBinding", is_namespaced=True)
 KINDS: Final = {each.kind: each for each in (CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING)}
-_PAGE: Final = 500
-T = TypeVar("T")
 
 
 class Answer(NamedTuple):
@@ -29,18 +26,8 @@ class Answer(NamedTuple):
     """Kinds whose objects this client may not list, so that some grants may be missing."""
 
 
-class _Position(msgspec.Struct, frozen=True):
-    token: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct, Generic[T], frozen=True):
-    metadata: _Position
-    items: list[T] | None = None
-    """null if there are none, as kube-apiserver sends it."""
-
-
-_roles: Final = msgspec.json.Decoder(_Page[RoleObject])
-_bindings: Final = msgspec.json.Decoder(_Page[BindingObject])
+_roles: Final = msgspec.json.Decoder(Page[RoleObject])
+_bindings: Final = msgspec.json.Decoder(Page[BindingObject])
 
 
 async def who_can(client: Client, wanted: Wanted) -> Answer:
@@ -50,25 +37,14 @@ async def who_can(client: Client, wanted: Wanted) -> Answer:
         places.append((ROLE, ROLE_BINDING, scope))
     for kind, _, namespace in places:
         try:
-            async for roles in _pages(client, kind.path(namespace), _roles):
+            async for roles in pages(client, kind.path(namespace), _roles):
                 found.add_roles(roles)
         except ForbiddenError:
             unread.append(kind.plural)
     for _, kind, namespace in places:
         try:
-            async for bindings in _pages(client, kind.path(namespace), _bindings):
+            async for bindings in pages(client, kind.path(namespace), _bindings):
                 found.add_bindings(bindings)
         except ForbiddenError:
             unread.append(kind.plural)
     return Answer(found.grants, unread)
-
-
-async def _pages(client: Client, path: str, decoder: msgspec.json.Decoder[_Page[T]]) -> AsyncIterator[list[T]]:
-    token = ""
-    while True:
-        page = decoder.decode(await client.fetch("GET", path, {"limit": _PAGE, "continue": token}))
-        yield page.items or []
-        if not (token := page.metadata.token):
-            return
-        # A call in process may not wait for anything; other requests come between two pages.
-        await asyncio.sleep(0)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.client.pages import Page, pages
 from homeostat.objects.errors import AlreadyExistsError, ConflictError, NotFoundError
 from homeostat.objects.flow_control import (
     AUTO_UPDATE,
@@ -37,9 +38,6 @@ from homeostat.operators.housekeeping.metadata.sweep import Sweep
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
-
-
-_PAGE = 500
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -66,16 +64,7 @@ class _Outline(msgspec.Struct, frozen=True):
     status: _Status | None = None
 
 
-class _ListMetadata(msgspec.Struct, frozen=True, rename={"token": "continue"}):
-    token: str = ""
-
-
-class _Page(msgspec.Struct, frozen=True):
-    items: list[_Outline] | None
-    metadata: _ListMetadata = _ListMetadata()
-
-
-read_outlines = msgspec.json.Decoder(_Page).decode
+OUTLINES: Final = msgspec.json.Decoder(Page[_Outline])
 
 
 class FlowControl:
@@ -109,14 +98,8 @@ class FlowControl:
 
     async def _outlines(self, collection: str) -> list[JsonObject]:
         """All objects without their rules, of which a FlowSchema may have megabytes."""
-        found: list[JsonObject] = []
-        token = ""
-        while True:
-            page = read_outlines(await self._client.fetch("GET", collection, {"limit": _PAGE, "continue": token}))
-            found += [msgspec.to_builtins(each) for each in page.items or ()]
-            token = page.metadata.token
-            if not token:
-                return found
+        found = (each async for page in pages(self._client, collection, OUTLINES) for each in page)
+        return [msgspec.to_builtins(each) async for each in found]
 
     async def _restore(self, path: str, default: JsonObject) -> None:
         try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.client.pages import Page, pages
 from homeostat.edge.turn import Turn
 from homeostat.objects.errors import BadRequestError, NotFoundError
 from homeostat.objects.json import Json, JsonObject
@@ -19,7 +20,6 @@ from homeostat.operators.housekeeping.metadata.sweep import Sweep
 
 _COLLECTION = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 _SOON_S = 0.05
-_PAGE = 500
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -35,16 +35,7 @@ class Outline(msgspec.Struct, frozen=True, rename="camel"):
     aggregation_rule: Any = None
 
 
-class _ListMetadata(msgspec.Struct, frozen=True, rename={"token": "continue"}):
-    token: str = ""
-
-
-class _Page(msgspec.Struct, frozen=True):
-    items: list[Outline] | None
-    metadata: _ListMetadata = _ListMetadata()
-
-
-_read_page = msgspec.json.Decoder(_Page).decode
+_outlines: Final = msgspec.json.Decoder(Page[Outline])
 
 
 def gathered_roles(role: Outline, roles: Iterable[Outline]) -> list[str] | None:
@@ -88,22 +79,13 @@ class Roles:
         await self._sweep.run()
 
     async def _aggregate(self) -> None:
-        roles, turn = await self._outlines(), Turn()
+        turn = Turn()
+        roles = [each async for page in pages(self._client, _COLLECTION, _outlines) for each in page]
         for role in roles:
             names = gathered_roles(role, roles)
             if names is not None:
                 await self._gather(role.metadata.name, names, turn)
             await turn.pause()
-
-    async def _outlines(self) -> list[Outline]:
-        found: list[Outline] = []
-        token = ""
-        while True:
-            page = _read_page(await self._client.fetch("GET", _COLLECTION, {"limit": _PAGE, "continue": token}))
-            found += page.items or ()
-            token = page.metadata.token
-            if not token:
-                return found
 
     async def _gather(self, name: str, names: Iterable[str], turn: Turn) -> None:
         rules: dict[bytes, Json] = {}

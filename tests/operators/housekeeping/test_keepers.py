@@ -15,7 +15,7 @@ import pytest
 from homeostat.objects.errors import InvalidError
 from homeostat.objects.flow_control import AUTO_UPDATE, FLOW_SCHEMAS, PRIORITY_LEVELS
 from homeostat.objects.json import encode
-from homeostat.operators.housekeeping.flow_control import read_outlines
+from homeostat.operators.housekeeping.flow_control import OUTLINES
 from homeostat.operators.housekeeping.metadata.feed import Feed
 from homeostat.operators.housekeeping.quotas import Quotas
 from homeostat.plane import Plane, Settings, open_plane
@@ -188,7 +188,7 @@ async def test_a_flow_schema_says_whether_its_level_exists(plane: Plane) -> None
 def test_a_flow_schema_is_read_without_its_rules() -> None:
     spec = {"priorityLevelConfiguration": {"name": "exempt"}, "rules": [{"subjects": []}] * 1000}
     metadata = {"name": "own", "uid": "u", "annotations": {AUTO_UPDATE: "true"}, "labels": {"a": "b"}}
-    items = read_outlines(
+    items = OUTLINES.decode(
         encode({"metadata": {"continue": "next"}, "items": [{"metadata": metadata, "spec": spec}]})
     ).items
     assert items is not None

@@ -7,13 +7,13 @@ finalizer must go. It reads with the client and not from caches, which may be st
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
 import msgspec
 
 from homeostat.client.base import Client
+from homeostat.client.pages import Page, pages
 from homeostat.external.secrets.scrub import Scrubber
 from homeostat.objects.crd.custom_kind import CustomKind
 from homeostat.objects.declared import Metadata
@@ -49,16 +49,7 @@ class _Listed(msgspec.Struct, frozen=True):
     spec: PolicySpec
 
 
-class _ListMeta(msgspec.Struct, frozen=True):
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _Page(msgspec.Struct, frozen=True):
-    metadata: _ListMeta
-    items: tuple[_Listed, ...]
-
-
-_read_page: Final = msgspec.json.Decoder(_Page).decode
+_listed: Final = msgspec.json.Decoder(Page[_Listed])
 
 
 class Admission:
@@ -140,15 +131,8 @@ class Admission:
             )
 
     async def _policies(self, namespace: str) -> AsyncIterator[list[SyncPolicy]]:
-        """In pages. A server in this process answers without waiting, so that others get their turn only in between."""
-        path, token = SYNC_POLICY.kind.path(namespace), ""
-        while True:
-            page = _read_page(await self._client.fetch("GET", path, {"limit": _PAGE, "continue": token}))
-            yield [SyncPolicy(metadata=each.metadata, spec=each.spec) for each in page.items]
-            token = page.metadata.continue_
-            if not token:
-                return
-            await asyncio.sleep(0)
+        async for page in pages(self._client, SYNC_POLICY.kind.path(namespace), _listed, limit=_PAGE):
+            yield [SyncPolicy(metadata=each.metadata, spec=each.spec) for each in page]
 
 
 def _read(kind: CustomKind, obj: JsonObject) -> Object:
