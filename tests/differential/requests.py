@@ -18,6 +18,7 @@ from tests.differential.kinds import KIND_STEPS
 from tests.differential.kubelets import KUBELET_STEPS
 from tests.differential.limits import LIMITS_STEPS
 from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
+from tests.differential.pairs import PAIR_STEPS
 from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
 from tests.differential.pods import PODS_STEPS
 from tests.differential.reads import STEPS as READ_STEPS
@@ -450,4 +451,5 @@ STEPS = [
     *CLAIM_STEPS,
     *SECURITY_STEPS,
     *SCALING_STEPS,
+    *PAIR_STEPS,
 ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from homeostat.objects.errors import quoted
 from homeostat.objects.identifiers import dns1123_label
 from homeostat.objects.json import JsonObject
+from homeostat.server.kinds.builtins.key_pair import key_pair_fault
 from homeostat.server.kinds.builtins.members import integer, items, numbered, struct, structs, text
 from homeostat.server.kinds.builtins.references import ENFORCED
 from homeostat.server.kinds.builtins.value import quantity_of
@@ -227,6 +228,11 @@ def _claim_warnings(obj: JsonObject, _: JsonObject | None) -> Iterator[str]:
 _LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
+def _secret_warnings(obj: JsonObject, _: JsonObject | None) -> Iterator[str]:
+    if obj.get("type") == "kubernetes.io/tls" and (fault := key_pair_fault(obj)):
+        yield fault
+
+
 def _account_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
     if ENFORCED in struct(obj, "metadata", "annotations") and ENFORCED not in struct(old, "metadata", "annotations"):
         yield (
@@ -245,6 +251,7 @@ _WARNINGS: dict[tuple[str, str], Callable[[JsonObject, JsonObject | None], Itera
     ("apps", "DaemonSet"): _plain_workload_warnings,
     ("batch", "Job"): _workload_warnings,
     ("batch", "CronJob"): _cron_job_warnings,
+    ("", "Secret"): _secret_warnings,
     ("", "ServiceAccount"): _account_warnings,
     ("", "Service"): _service_warnings,
     ("", "PersistentVolume"): _volume_warnings,
