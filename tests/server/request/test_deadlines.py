@@ -47,3 +47,18 @@ async def test_a_caller_that_goes_away_is_no_timeout() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_call_in_another_one_ends_with_that_one() -> None:
+    deadlines, answer = Deadlines(60), asyncio.get_running_loop().create_future()
+
+    async def outer() -> str:
+        await deadlines.keep(asyncio.sleep(0, "inner"), lambda: "inner was late")
+        return await deadlines.keep(answer, lambda: "inner was late")
+
+    task = asyncio.ensure_future(deadlines.keep(outer(), lambda: LATE))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    deadlines.tick(now() + 61)
+    assert await task == LATE
+    assert task.cancelling() == 0
