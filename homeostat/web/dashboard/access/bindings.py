@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -21,6 +22,8 @@ from homeostat.web.kit.refusal import RefusalError
 from homeostat.web.kit.watched import Derived, Watched
 
 _AGAIN_AFTER_S: Final = 60.0
+_KEPT_S: Final = 5.0
+"""Of ten thousand RoleBindings, to look through all takes milliseconds."""
 _ACCOUNT: Final = "ServiceAccount"
 
 
@@ -60,9 +63,17 @@ class Bindings:
         self.watched, self._clock = Watched(client, within), clock
         self._derived: Derived[_Binding, _Named] = Derived(_named)
         self._again_at = float("-inf")
+        self._known: WeakKeyDictionary[Caller, tuple[float, list[str]]] = WeakKeyDictionary()
 
     async def namespaces_of(self, caller: Caller) -> list[str]:
         """Sorted; empty if this server may not read RoleBindings."""
+        until, known = self._known.get(caller, (float("-inf"), []))
+        if until <= self._clock():
+            known = await self._read(caller)
+            self._known[caller] = self._clock() + _KEPT_S, known
+        return known
+
+    async def _read(self, caller: Caller) -> list[str]:
         if self._clock() < self._again_at:
             return []
         try:
