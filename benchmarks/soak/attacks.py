@@ -20,6 +20,7 @@ import msgspec
 from benchmarks.connection import connect
 from benchmarks.soak import bodies
 from benchmarks.soak.crowds import CROWDS, SPACE
+from benchmarks.soak.webhooks import WEBHOOKS
 from benchmarks.target import JSON, Target
 from homeostat.edge.loop import run
 
@@ -267,6 +268,7 @@ ATTACKS: dict[str, Run] = {
     "repeated-headers": repeated_headers,
     "idle-old-watches": _idle("/api/v1/watch/namespaces/soak/configmaps"),
     **CROWDS,
+    **WEBHOOKS,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import msgspec
@@ -58,6 +59,50 @@ def webhooks(port: int) -> bytes:
         for each in range(100)
     ]
     return _encode({"metadata": {"name": "hang"}, "webhooks": hooks})
+
+
+def answering_webhook(port: int, authority: str) -> bytes:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    hook = {
+        "name": "answers.soak.example",
+        "clientConfig": {"url": f"https://127.0.0.1:{port}/", "caBundle": authority},
+        "rules": [rule],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "soak"}},
+        "failurePolicy": "Ignore",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": 10,
+    }
+    return _encode({"metadata": {"name": "answers"}, "webhooks": [hook]})
+
+
+def _answer(**response: Any) -> bytes:
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+    return _encode({**review, "response": {"uid": "UID", "allowed": True, **response}})
+
+
+def long_answer() -> bytes:
+    operations = [{"op": "add", "path": f"/data/k{each}", "value": "x" * 20} for each in range(9_000)]
+    return _answer(
+        patchType="JSONPatch",
+        patch=base64.b64encode(_encode(operations)).decode(),
+        warnings=[f"w{each}" for each in range(100_000)],
+        auditAnnotations={f"k{each}": "v" for each in range(60_000)},
+    )
+
+
+def long_denial() -> bytes:
+    causes = [{"field": f"f{each}"} for each in range(100_000)]
+    return _answer(allowed=False, status={"message": "x" * 500_000, "details": {"causes": causes}})
+
+
+def padded_answer() -> bytes:
+    return _answer() + b" " * 60_000
+
+
+def long_review(number: int) -> bytes:
+    attributes = {"verb": f"{number}" + "x" * 120_000, "resource": "pods", "namespace": "soak"}
+    return _encode({"spec": {"resourceAttributes": attributes}})
 
 
 def cel_bomb() -> tuple[bytes, bytes]:

@@ -153,7 +153,16 @@ async def many_columns(target: Target) -> str:
     return await _crowd(target, tables)
 
 
+async def long_reviews(target: Target) -> str:
+    """Reviews that a user may ask for of himself, each of another long verb: decisions are kept."""
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    asker = {"Impersonate-User": bodies.GRANTER}
+    reviews = (_as(target.request("POST", path, bodies.long_review(number)), asker) for number in _numbers)
+    return await _crowd(target, reviews)
+
+
 CROWDS = {
+    "long-reviews": long_reviews,
     "granted-rules": granted_rules,
     "watched-writes": watched_writes,
     "many-columns": many_columns,
