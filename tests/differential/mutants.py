@@ -434,6 +434,8 @@ FAMILIES = {
         api("HorizontalPodAutoscaler", "autoscaling/v2", "m", spec=_AUTOSCALED),
         [
             ("spec/behavior/scaleUp/policies/0", {}),
+            ("spec/behavior/scaleUp/policies", []),
+            ("spec/behavior/scaleUp/policies", None),
             ("spec/behavior/scaleUp/policies/0/periodSeconds", 1801),
             ("spec/behavior/scaleUp/selectPolicy", "Bogus"),
             ("spec/behavior/scaleUp/stabilizationWindowSeconds", 3601),

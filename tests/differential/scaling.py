@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from tests.api.objects import deployment
@@ -46,6 +47,16 @@ _OPERATIONS: list[Any] = [
     [{"op": "move", "path": "/metadata/labels", "from": "/x"}],
 ]
 
+
+def _nameless(*path: str) -> dict[str, Any]:
+    found = deepcopy(deployment())
+    holder: dict[str, Any] = found
+    for name in path:
+        holder = holder[name]
+    holder[""] = "x"
+    return found
+
+
 SCALING_STEPS = [
     Step("odd scale", "POST", DEPLOY, {**deployment(), "metadata": {"name": "odd-scale"}}),
     *(
@@ -59,6 +70,10 @@ SCALING_STEPS = [
         Step(f"odd operations {at} of {part or 'all'}", "PATCH", f"{DEPLOY}/odd-scale{part}?dryRun=All", body, JSON)
         for at, body in enumerate(_OPERATIONS)
         for part in ("", "/scale", "/status")
+    ),
+    *(
+        Step(f"nameless field {at}", "POST", f"{DEPLOY}?dryRun=All", _nameless(*path))
+        for at, path in enumerate([(), ("spec",), ("spec", "template", "spec")])
     ),
     Step(
         "odd scale applied",

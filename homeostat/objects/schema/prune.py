@@ -143,7 +143,8 @@ def _add(found: list[_Found] | None, one: _Found) -> list[_Found]:
 
 def _under(found: list[_Found] | None, dotted: str, bare: str, below: list[_Found]) -> list[_Found]:
     moved: list[_Found] = [
-        (holder, key, path and (bare + path if path.startswith("[") else dotted + path)) for holder, key, path in below
+        (holder, key, None if path is None else bare + path if path.startswith("[") else dotted + path)
+        for holder, key, path in below
     ]
     if found is None:
         return moved

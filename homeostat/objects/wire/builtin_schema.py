@@ -44,8 +44,8 @@ _LEAVES = {
 
 _ZEROS = frozenset({"string", "bool", "int32", "int64", "double", "bytes", "strings"})
 """Leaves that have a zero; the others are structs and pointers in Go, which are never left out as empty."""
-_KEPT = frozenset({"managedFields"})
-"""An empty one asks the server to forget the managers."""
+_KEPT = frozenset({"managedFields", "policies"})
+"""An empty list of managers asks the server to forget them; empty policies of an autoscaler are refused."""
 
 _types: dict[str, Schema] = {}
 _fields: dict[tuple[Any, ...], Schema] = {}
