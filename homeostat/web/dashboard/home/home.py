@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from homeostat.client.base import Client, UnreachableError
 from homeostat.objects.errors import ApiError, ForbiddenError
+from homeostat.objects.time.timestamp import format_time
 from homeostat.web.dashboard.home.report import Change, Problem, Report, Upcoming
 from homeostat.web.dashboard.html.components import Row, chip, heading, many, moment, one_line, row, shares, table
 from homeostat.web.dashboard.html.layout import Page
@@ -322,13 +324,14 @@ def _upcoming(reported: Sequence[Reported]) -> Node:
     # Without a time it is frozen until somebody acts: that must be seen first, and leaves room for what is due.
     frozen = [each for each in found if not each.at]
     due = sorted((each for each in found if each.at), key=lambda each: each.at)
+    now = format_time(datetime.now(UTC))
     shown = frozen[: max(MOST_UPCOMING - len(due), MOST_UPCOMING // 2)]
     shown += due[: MOST_UPCOMING - len(shown)]
     items = [
         _moment_item(
             each.look,
             el("a", each.name, href=each.path),
-            f" {one_line(each.text)} ",
+            f" {one_line(each.text)}{', due ' if each.at and each.at < now else ' '}",
             moment(each.at, each.otherwise) if each.at or each.otherwise else None,
         )
         for each in shown

@@ -46,7 +46,8 @@ def image_path(update: Update) -> str:
 
 
 def state_chip(update: Update) -> Markup:
-    return chip(update.state, LOOKS[update.state])
+    # As on Home: a pin that keeps it from a newer tag needs attention, any other is as somebody wants it.
+    return chip(update.state, "warn" if update.is_held_back else LOOKS[update.state])
 
 
 class Images:

@@ -134,6 +134,15 @@ async def test_objects_that_fail_alike_and_name_themselves_are_one_row() -> None
     assert "shop/svc-0and 2 more for this reason" in rows[0] or "shop/svc-0and 2 more for this reason" in rows[1]
 
 
+async def test_what_should_have_happened_already_is_due() -> None:
+    retry = Upcoming("a", "/dashboard/d", "will retry", "2020-01-01T00:00:00Z")
+    later = Upcoming("b", "/dashboard/d", "will retry", "2999-01-01T00:00:00Z")
+    report = Report(noun="shelf", total=2, as_declared=2, upcoming=(retry, later))
+    shown = (await home(a=report)).one("ol", class_="timeline").text
+    assert "will retry, due 2020-01-01" in shown
+    assert "will retry 2999-01-01" in shown
+
+
 async def test_what_is_frozen_leaves_room_for_what_is_due() -> None:
     pinned = tuple(Upcoming(f"pin-{each}", "/dashboard/p", "is pinned") for each in range(30))
     due = tuple(

@@ -207,6 +207,7 @@ async def test_home_lists_a_pin_that_holds_something_back(plane: Plane, site: Si
     await declare(plane.client, DEPLOYMENT, "held", metadata=metadata, spec=spec)
     page = await site.shows("", f"pinned at {OLD[:12]}, and {NEW[:12]} is newer: prices were wrong")
     assert "default/held" in page.document.one("table", class_="problems").text
+    assert 'class="chip warn">pinned' in (await site.open("/images?q=held")).source
 
 
 @pytest.mark.parametrize(
