@@ -83,6 +83,22 @@ async def test_who_has_very_many_rules_is_decided_on_in_a_thread(api: Api, monke
     assert decided == {False}
 
 
+async def test_an_impersonation_is_decided_on_in_a_thread_even_if_nothing_is_kept(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = [{"apiGroups": [""], "resources": ["users", "groups"], "verbs": ["impersonate"]}]
+    await api("POST", f"{RBAC}/clusterroles", {"metadata": {"name": "acts"}, "rules": rules})
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "acts"}
+    bound = {"metadata": {"name": "acts"}, "roleRef": ref, "subjects": [{"kind": "User", "name": "alice"}]}
+    await api("POST", f"{RBAC}/clusterrolebindings", bound)
+    decided = noting_threads(monkeypatch, authorizer, "_judged")
+    monkeypatch.setattr(authorizer, "QUICK_SIZE", 0)
+    monkeypatch.setattr(authorizer, "_MAX_VERDICTS", 1)
+    headers = {"impersonate-user": "bob", "impersonate-group": "devs"}
+    assert (await api("GET", f"{CONFIGMAPS}/a", user=ALICE, headers=headers)).status == 403
+    assert decided == {False}, "a role or binding that changes meanwhile has the same effect"
+
+
 async def test_what_else_a_write_needs_is_decided_on_in_a_thread(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await grant(api, "update", "create", resources=["endpoints", "secrets"])
     admission = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"

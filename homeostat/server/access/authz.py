@@ -11,7 +11,6 @@ from functools import partial
 from homeostat.edge.threads import in_thread
 from homeostat.objects.errors import ForbiddenError, quoted
 from homeostat.server.access.attributes import Attributes, Decision
-from homeostat.server.access.impersonation import Impersonation
 from homeostat.server.access.nodes.authorizer import Nodes
 from homeostat.server.access.nodes.identity import NODE_PREFIX
 from homeostat.server.access.rbac.authorizer import Rbac
@@ -54,11 +53,6 @@ class Authorizer:
     async def authorize_soon(self, attributes: Attributes) -> Decision:
         """As `authorize`, for callers that can wait."""
         return self._joined(attributes, await self._decide(attributes))
-
-    async def decide_in_threads(self, wanted: Impersonation | None) -> None:
-        """Make the decisions on an impersonation that take long, so that `require` finds them made."""
-        for each in wanted.checks if wanted is not None else ():
-            await self._decide(each)
 
     async def _decide(self, attributes: Attributes) -> Decision:
         if MASTERS in attributes.user.groups:
