@@ -131,9 +131,9 @@ def _until(found: Forecast, today: date) -> Node:
 
 
 def remaining(until: date, today: date) -> Node:
-    """The last day, and how many are left: as a chip if they are few."""
+    """The last day, and how many are left: as a chip if they are few. A status that nobody renews may be older."""
     days = (until - today).days
-    left = many(days, "day") + " left" if days else "the last day"
+    left = f"{many(days, 'day')} left" if days > 0 else "expired" if days else "the last day"
     look = next((look for _, most, look in _WINDOWS[1:] if days <= most), "plain")
     return [str(until), " ", chip(left, look) if look in ("bad", "warn") else el("span", left, class_="note")]
 
