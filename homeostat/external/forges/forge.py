@@ -1,6 +1,6 @@
 """Calls to the REST API of a forge (GitHub, GitLab), with errors that say whether something was started.
 
-A pipeline must not be started twice. `UncertainError` means that the request may have been carried out; after all
+A pipeline must not be started twice. `UnknownOutcomeError` means that the request may have been carried out; after all
 other errors nothing was started.
 """
 
@@ -55,7 +55,7 @@ class UnreachedError(ForgeError):
     reason = "ForgeUnreachable"
 
 
-class UncertainError(ForgeError):
+class UnknownOutcomeError(ForgeError):
     """The forge failed, or its response was lost: it may have carried out the request."""
 
     reason = "ForgeUnavailable"
@@ -87,7 +87,7 @@ class Forge:
         message = _message(answer)
         text = f"{method} {path.partition('?')[0]}: HTTP {answer.status}: {message}"
         if answer.status >= 500:
-            raise UncertainError(text)
+            raise UnknownOutcomeError(text)
         if (after_s := self._limit_s(answer)) is not None:
             raise RateLimitedError(text, min(max(after_s, 1.0), LONGEST_LIMIT_S))
         raise RefusedError(text, answer.status, message)
@@ -98,14 +98,14 @@ class Forge:
         if answer.status in _REDIRECTS and (url := answer.headers.get("location")):
             answer = await self._sent(Request("GET", url, timeout_s=self._timeout_s, largest=largest))
             if not answer.is_success:
-                raise UncertainError(f"artifact download failed: HTTP {answer.status}")
+                raise UnknownOutcomeError(f"artifact download failed: HTTP {answer.status}")
         return answer.body
 
     async def _sent(self, ask: Request) -> Response:
         try:
             return await self._http.send(ask)
         except ResponseLostError as error:
-            raise UncertainError(str(error)) from error
+            raise UnknownOutcomeError(str(error)) from error
         except RestError as error:
             raise UnreachedError(str(error)) from error
 
@@ -120,11 +120,11 @@ def limit_s(answer: Response, now_s: float, *, reset: str) -> float | None:
 
 def read(answer: Response, shape: type[T]) -> T:
     if answer.body.count(b"{") + answer.body.count(b"[") > MOST_BRACKETS:
-        raise UncertainError(f"unexpected response: it has more than {MOST_BRACKETS} objects and arrays")
+        raise UnknownOutcomeError(f"unexpected response: it has more than {MOST_BRACKETS} objects and arrays")
     try:
         found: T = msgspec.json.decode(answer.body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UncertainError(f"unexpected response: {error}") from error
+        raise UnknownOutcomeError(f"unexpected response: {error}") from error
     return found
 
 

@@ -23,7 +23,7 @@ from homeostat.external.git.advertisement import branch_head, is_readable
 from homeostat.external.git.commit import SCRATCH
 from homeostat.external.git.errors import GitError
 from homeostat.external.git.lock import file_lock, idle_lock
-from homeostat.external.git.program import Git, Limits
+from homeostat.external.git.program import Git, GitLimits
 from homeostat.external.git.repository import Ask, Repository, create_bare, newest_bare
 from homeostat.external.rest.client import RestClient
 
@@ -49,13 +49,13 @@ class GitCache:
         self,
         directory: Path,
         *,
-        limits: Limits | None = None,
+        limits: GitLimits | None = None,
         largest_bytes: int = _LARGEST,
         protocols: Collection[str] = PROTOCOLS,
         rest: RestClient | None = None,
     ) -> None:
         self._rest = rest
-        self._directory, self._limits = directory, limits or Limits()
+        self._directory, self._limits = directory, limits or GitLimits()
         self._largest, self._protocols = largest_bytes, protocols
         self._slots: dict[str, asyncio.Semaphore] = {}
         """By server of ssh."""

@@ -31,7 +31,7 @@ _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class GitLimits:
     """`pack_bytes` limits the download of one fetch, and `timeout_s` one run of `git` or one wait for a lock."""
 
     pack_bytes: int = 256 << 20
@@ -47,7 +47,7 @@ class Limits:
 class Git:
     bare: Path
     remote: Remote
-    limits: Limits
+    limits: GitLimits
     protocols: Collection[str] = PROTOCOLS
     inherited: tuple[int, ...] = ()
     slots: asyncio.Semaphore | None = None

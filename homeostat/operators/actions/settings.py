@@ -24,7 +24,7 @@ from homeostat.external.environment import SettingError, number, setting, switch
 from homeostat.objects.json import JsonObject
 from homeostat.operators.actions.api import ResourceTypeSpec
 from homeostat.operators.actions.schedule import Delays
-from homeostat.operators.actions.world import Pace
+from homeostat.operators.actions.world import ResourcePace
 
 ALLOW_PROGRAMS: Final = "HOMEOSTAT_ALLOW_PROGRAMS"
 _LONGEST_S = 10**9
@@ -39,7 +39,7 @@ class ActionSettings(msgspec.Struct, frozen=True, kw_only=True):
     delays: Delays = Delays()
     concurrency: int = 16
 
-    def pace_of(self, spec: ResourceTypeSpec) -> Pace:
+    def pace_of(self, spec: ResourceTypeSpec) -> ResourcePace:
         retry = spec.retry
         delays = Delays(
             base_s=self.delays.base_s if retry.base_seconds is None else float(retry.base_seconds),
@@ -47,7 +47,7 @@ class ActionSettings(msgspec.Struct, frozen=True, kw_only=True):
             jitter=self.delays.jitter if retry.jitter is None else retry.jitter,
         )
         interval_s = self.interval_s if spec.interval_seconds is None else float(spec.interval_seconds)
-        return Pace(interval_s, delays, spec.history)
+        return ResourcePace(interval_s, delays, spec.history)
 
 
 def read_settings(environment: Mapping[str, str]) -> ActionSettings:

@@ -68,7 +68,7 @@ class Fault(msgspec.Struct, frozen=True):
 Seen = Plan | Fresh | Underway | Lost | Outcome | Fault
 
 
-class Pace(msgspec.Struct, frozen=True):
+class ResourcePace(msgspec.Struct, frozen=True):
     """The intervals, delays and history settings of the resource's type, with the defaults of the process filled in."""
 
     interval_s: float = 300.0
@@ -91,7 +91,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     plugin: str
     declaration: str = ""
-    pace: Pace = Pace()
+    pace: ResourcePace = ResourcePace()
     seen: Seen | None = None
 
     @property

@@ -1,9 +1,9 @@
 """Spreads the work of many calls over turns of the event loop.
 
 A write may call hundreds of webhooks. To open a connection, to receive a handshake and to give up a call take up to a
-millisecond each, so calls that all begin or all time out in one turn would hold up everybody else. `Pace` lets a few
-begin in a turn, first come, first served; `Deadlines` ends a few in a turn; `Room` bounds the bytes that are under way
-to webhooks, `Shares` those that come back.
+millisecond each, so calls that all begin or all time out in one turn would hold up everybody else. `CallPace` lets a
+few begin in a turn, first come, first served; `Deadlines` ends a few in a turn; `Room` bounds the bytes that are under
+way to webhooks, `Shares` those that come back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_MADE = 2
 """Large bodies that are being made at once."""
 
 
-class Pace:
+class CallPace:
     __slots__ = ("_is_scheduled", "_left", "_most", "_waiting")
 
     def __init__(self, most: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from homeostat.external.forges.forge import RateLimitedError, RefusedError, UncertainError, UnreachedError
+from homeostat.external.forges.forge import RateLimitedError, RefusedError, UnknownOutcomeError, UnreachedError
 from homeostat.external.forges.github import GitHub, Repository, _first_json
 from homeostat.external.rest.client import RestClient
 from tests.external.fake_github import TOKEN, FakeGitHub, Workflow
@@ -63,14 +63,14 @@ async def test_a_refusal_says_why(
 
 async def test_a_lost_answer_is_uncertain_though_the_run_was_started(client: GitHub, fake: FakeGitHub) -> None:
     fake.loses_answers = 1
-    with pytest.raises(UncertainError):
+    with pytest.raises(UnknownOutcomeError):
         await client.dispatch(INFRA, "apply.yml", "main", {})
     assert len(fake.runs) == 1
 
 
 async def test_a_server_that_fails_is_uncertain(client: GitHub, fake: FakeGitHub) -> None:
     fake.moods = [web.json_response({"message": "Server Error"}, status=502)]
-    with pytest.raises(UncertainError, match="HTTP 502: Server Error"):
+    with pytest.raises(UnknownOutcomeError, match="HTTP 502: Server Error"):
         await client.run(INFRA, 1)
 
 
@@ -168,7 +168,7 @@ async def test_a_body_that_is_not_text_is_an_error_of_the_forge(status: int) -> 
         return web.Response(body=b'{"message": "\xff"}', status=status)
 
     async with serving(answer) as url, RestClient() as http:
-        with pytest.raises((UncertainError, RefusedError)):
+        with pytest.raises((UnknownOutcomeError, RefusedError)):
             await GitHub(http, TOKEN, api=url).run(INFRA, 1)
 
 
@@ -213,6 +213,6 @@ async def test_a_large_answer_does_not_hold_the_event_loop(status: int, start: b
         return web.Response(body=body, status=status, content_type="application/json")
 
     async with serving(answer) as url, RestClient() as http, measured_turns() as turns:
-        with pytest.raises((UncertainError, RefusedError), match=r"more than 200000 objects|\[\],\[\]"):
+        with pytest.raises((UnknownOutcomeError, RefusedError), match=r"more than 200000 objects|\[\],\[\]"):
             await GitHub(http, TOKEN, api=url).runs_of_commit(INFRA, "a")
     assert turns.longest_s < 0.15

@@ -8,7 +8,7 @@ import pytest
 
 from homeostat.external.git.access import PROTOCOLS, Remote
 from homeostat.external.git.cache import GitCache
-from homeostat.external.git.program import Limits
+from homeostat.external.git.program import GitLimits
 from homeostat.external.git.repository import Repository
 from tests.external.git.opened import Open
 from tests.external.git_servers import Origin, Sshd, running_sshd
@@ -32,7 +32,7 @@ async def open_git(cache: Path) -> AsyncIterator[Open]:
             """With the protocol `file`, which nobody has unless they ask for it."""
             protocols = PROTOCOLS | {"file"}
             return await opened.enter_async_context(
-                GitCache(cache, limits=Limits(**limits), protocols=protocols).open(remote)  # type: ignore[arg-type]
+                GitCache(cache, limits=GitLimits(**limits), protocols=protocols).open(remote)  # type: ignore[arg-type]
             )
 
         yield open_git

@@ -14,7 +14,7 @@ import pytest
 from homeostat.external.git.access import Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import CacheBusyError
-from homeostat.external.git.program import Limits
+from homeostat.external.git.program import GitLimits
 from homeostat.external.secrets.credentials import BasicAuth
 from tests.external.git.opened import bare_of, files, size
 from tests.external.git_servers import Origin
@@ -37,7 +37,7 @@ asyncio.run(main())
 
 
 def local(cache: Path, **limits: float) -> GitCache:
-    return GitCache(cache, limits=Limits(**limits), protocols=FILES)  # type: ignore[arg-type]
+    return GitCache(cache, limits=GitLimits(**limits), protocols=FILES)  # type: ignore[arg-type]
 
 
 def names(directory: Path) -> set[str]:

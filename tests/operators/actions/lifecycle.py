@@ -21,7 +21,7 @@ from homeostat.operators.actions.digest import declaration_digest
 from homeostat.operators.actions.runs.conclusion import Action
 from homeostat.operators.actions.runs.history import Prune, Record
 from homeostat.operators.actions.runs.run import Changes, Outcome, Run
-from homeostat.operators.actions.world import Fault, Fresh, Lost, Pace, Plan, Seen, Underway, World
+from homeostat.operators.actions.world import Fault, Fresh, Lost, Plan, ResourcePace, Seen, Underway, World
 from homeostat.runtime.control.status import plan_receipt, plan_status, snapshot_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -127,7 +127,7 @@ class Elsewhere:
 
 
 class Life:
-    def __init__(self, plugin: Here | Elsewhere, *, dies_at: int = 0, pace: Pace = Pace()) -> None:  # noqa: B008
+    def __init__(self, plugin: Here | Elsewhere, *, dies_at: int = 0, pace: ResourcePace = ResourcePace()) -> None:  # noqa: B008
         self.plugin: Plugin = plugin
         self.now, self.chance, self.pace = START, 0.5, pace
         self.steps, self.dies_at, self.deaths = 0, dies_at, 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homeostat.operators.actions.world import Pace
+from homeostat.operators.actions.world import ResourcePace
 from tests.examples import examples
 from tests.operators.actions.lifecycle import Elsewhere, Here, Life
 
@@ -183,7 +183,7 @@ def test_at_rest_another_reconciliation_does_and_writes_nothing(events: list[str
 
 def test_history_stays_bounded_whatever_dies() -> None:
     for dies_at in range(1, 60):
-        life = Life(Here(), dies_at=dies_at, pace=Pace())
+        life = Life(Here(), dies_at=dies_at, pace=ResourcePace())
         life.settle()
         names = list(life.history)
         assert len(names) == len(set(names))

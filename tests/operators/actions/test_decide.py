@@ -9,7 +9,7 @@ import pytest
 from homeostat.objects.time.timestamp import parse_time
 from homeostat.operators.actions.api import Keep
 from homeostat.operators.actions.schedule import Delays
-from homeostat.operators.actions.world import Pace
+from homeostat.operators.actions.world import ResourcePace
 from homeostat.testing.status import check_status
 from tests.operators.actions.lifecycle import Elsewhere, Here, Life
 
@@ -316,7 +316,7 @@ def test_a_resource_deleted_during_a_run_is_destroyed_after_it() -> None:
 
 
 def test_history_is_bounded() -> None:
-    life = lived(pace=Pace(keep=Keep(entries=3)))
+    life = lived(pace=ResourcePace(keep=Keep(entries=3)))
     for _ in range(10):
         life.now += timedelta(minutes=6)
         life.settle()
@@ -327,7 +327,7 @@ def test_history_is_bounded() -> None:
 
 
 def test_the_intervals_are_the_types_own() -> None:
-    life = lived(pace=Pace(interval_s=7200, delays=Delays(base_s=5, max_s=10)))
+    life = lived(pace=ResourcePace(interval_s=7200, delays=Delays(base_s=5, max_s=10)))
     assert parse_time(life.status.next_run or "") - life.now == timedelta(hours=2)
 
 

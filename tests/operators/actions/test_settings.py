@@ -15,7 +15,7 @@ from homeostat.operators.actions.dependencies import open_in_setup
 from homeostat.operators.actions.plugins.catalog import PluginOffError
 from homeostat.operators.actions.schedule import Delays
 from homeostat.operators.actions.settings import ALLOW_PROGRAMS, ActionSettings, read_settings
-from homeostat.operators.actions.world import Pace
+from homeostat.operators.actions.world import ResourcePace
 from homeostat.runtime.manager import Manager
 from homeostat.testing.eventually import eventually
 from homeostat.testing.plane import open_test_plane
@@ -27,7 +27,7 @@ NOTES = "/apis/resources.homeostat.dev/v1/namespaces/default/notes"
 
 def test_without_any_variable_all_is_as_usual() -> None:
     assert read_settings({}) == ActionSettings()
-    assert ActionSettings().pace_of(ResourceTypeSpec(name="Note")) == Pace(300.0, Delays(60, 3600, 0.1), Keep())
+    assert ActionSettings().pace_of(ResourceTypeSpec(name="Note")) == ResourcePace(300.0, Delays(60, 3600, 0.1), Keep())
 
 
 def test_every_variable_counts() -> None:
@@ -56,7 +56,7 @@ def test_every_variable_counts() -> None:
 def test_what_a_type_says_counts_first() -> None:
     settings = ActionSettings(interval_s=60, delays=Delays(1, 2, 0))
     spec = ResourceTypeSpec(name="Note", interval_seconds=7, retry=Retry(max_seconds=9))
-    assert settings.pace_of(spec) == Pace(7.0, Delays(1, 9, 0), Keep())
+    assert settings.pace_of(spec) == ResourcePace(7.0, Delays(1, 9, 0), Keep())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from homeostat.server.admission.pace import Deadlines, Pace, Room, Shares
+from homeostat.server.admission.pace import CallPace, Deadlines, Room, Shares
 from homeostat.server.admission.policies.policy import binding_of, policy_of
 from homeostat.server.admission.registry import AdmissionRules
 from homeostat.server.kinds.registry import Kind, Registry
@@ -16,7 +16,7 @@ from tests.server.admission.hooks import binding, policy
 MOST = 4
 
 
-async def begun_in_turns(pace: Pace, number: int) -> list[int]:
+async def begun_in_turns(pace: CallPace, number: int) -> list[int]:
     begun, counts = 0, list[int]()
 
     async def begin() -> None:
@@ -32,13 +32,13 @@ async def begun_in_turns(pace: Pace, number: int) -> list[int]:
 
 
 async def test_few_calls_begin_in_one_turn_of_the_event_loop() -> None:
-    counts = await begun_in_turns(Pace(MOST), 100)
+    counts = await begun_in_turns(CallPace(MOST), 100)
     assert counts[-1] == 100
     assert max(after - before for before, after in pairwise(counts)) <= 2 * MOST
 
 
 async def test_calls_that_wait_cost_no_turn_anything() -> None:
-    pace = Pace(MOST)
+    pace = CallPace(MOST)
     waiting = [asyncio.create_task(pace.turn()) for _ in range(8000)]
     await asyncio.sleep(0)
     async with measured_turns() as turns:

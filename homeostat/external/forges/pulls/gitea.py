@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from homeostat.external.forges.forge import Forge, UncertainError, read
+from homeostat.external.forges.forge import Forge, UnknownOutcomeError, read
 from homeostat.external.forges.github import Repository
 from homeostat.external.forges.pulls.pull import Pull, Pulls
 from homeostat.external.forges.pulls.repository import RepositoryPulls, Shown
@@ -49,7 +49,7 @@ async def _listed(forge: Forge, repository: Repository, state: str, sort: str, p
         if not some:
             return found
     if state == "open":
-        raise UncertainError(f"the repository has more than {len(found)} open pull requests")
+        raise UnknownOutcomeError(f"the repository has more than {len(found)} open pull requests")
     return found
 
 

@@ -10,7 +10,7 @@ from homeostat.external.forges.forge import (
     ForgeError,
     RateLimitedError,
     RefusedError,
-    UncertainError,
+    UnknownOutcomeError,
     UnreachedError,
 )
 from homeostat.external.secrets.secrets import SecretText
@@ -95,7 +95,7 @@ async def started(start: Awaitable[T], underway: Callable[[T], Underway], *, pol
         raise later(error) from error
     except RefusedError as error:
         return Outcome(is_success=False, reason=error.reason, message=str(error))
-    except UncertainError:
+    except UnknownOutcomeError:
         return Underway(None, poll_s)
     return underway(found)
 
@@ -103,7 +103,7 @@ async def started(start: Awaitable[T], underway: Callable[[T], Underway], *, pol
 async def followed(observation: Awaitable[Underway | Outcome | Lost], *, late_s: float) -> Underway | Outcome | Lost:
     try:
         return await observation
-    except (RateLimitedError, UnreachedError, UncertainError) as error:
+    except (RateLimitedError, UnreachedError, UnknownOutcomeError) as error:
         raise later(error) from error
     except RefusedError as error:
         # With an expired token, the state of the run is unknown.

@@ -30,7 +30,7 @@ _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _ABSENT: Final = (FileNotFoundError, NotADirectoryError)
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class DirectoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     file_bytes: int = MAX_FILE_BYTES
     total_bytes: int = MAX_TOTAL_BYTES
     entries: int = MAX_ENTRIES
@@ -40,9 +40,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Directory(Mapping[str, bytes]):
     """Raises `NotFoundError` unless the path is a directory. What cannot be read is an `InvalidBundleError`."""
 
-    def __init__(self, root: str | Path, limits: Limits | None = None) -> None:
+    def __init__(self, root: str | Path, limits: DirectoryLimits | None = None) -> None:
         self.root = str(root)
-        self._limits = limits or Limits()
+        self._limits = limits or DirectoryLimits()
         if not os.path.isdir(self.root):
             problem = "is a file; name the directory that holds it" if os.path.exists(self.root) else "does not exist"
             raise NotFoundError(f'cannot read the bundle: "{self.root}" {problem}')

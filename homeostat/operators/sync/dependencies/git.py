@@ -14,14 +14,14 @@ from typing import Final
 from homeostat.external.git.access import Remote
 from homeostat.external.git.cache import GitCache
 from homeostat.external.git.errors import MissingRefError
-from homeostat.external.git.program import Limits
+from homeostat.external.git.program import GitLimits
 from homeostat.external.git.repository import Repository
 from homeostat.operators.sync.engine.tree.directory import LARGEST_FILE
 
 MOST_FILES: Final = 200_000
 MOST_BYTES: Final = 256 << 20
 FETCH_TIMEOUT_S: Final = 300.0
-_LIMITS: Final = Limits(
+_LIMITS: Final = GitLimits(
     pack_bytes=1 << 30,
     files=MOST_FILES,
     file_bytes=LARGEST_FILE,

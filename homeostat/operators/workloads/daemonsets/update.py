@@ -48,7 +48,7 @@ class Step(NamedTuple):
         return bool(self.create or self.delete)
 
 
-class Limits(NamedTuple):
+class RollingLimits(NamedTuple):
     surge: int
     unavailable: int
 
@@ -57,12 +57,12 @@ def is_current(pod: Pod, digest: str) -> bool:
     return pod.metadata.labels.get(HASH) == digest
 
 
-def limits_of(daemon: Workload, wanted: int) -> Limits:
+def limits_of(daemon: Workload, wanted: int) -> RollingLimits:
     """How many Nodes may have two Pods, and how many none, during an update."""
     rolling = (daemon.spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
     surge = scaled(rolling.get("maxSurge", 0), wanted, rounds_up=True)
     unavailable = scaled(rolling.get("maxUnavailable", 1), wanted, rounds_up=True)
-    return Limits(surge, unavailable if surge or unavailable else 1)
+    return RollingLimits(surge, unavailable if surge or unavailable else 1)
 
 
 def _surges(daemon: Workload) -> bool:

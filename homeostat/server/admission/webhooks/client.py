@@ -23,7 +23,7 @@ import msgspec
 from homeostat.edge.imports import import_in_thread
 from homeostat.edge.threads import in_thread
 from homeostat.objects.json import JsonObject, decode_stored
-from homeostat.server.admission.pace import Deadlines, Pace, Room, Share, Shares
+from homeostat.server.admission.pace import CallPace, Deadlines, Room, Share, Shares
 from homeostat.store.base import Key, Store
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _context(authorities: str) -> ssl.SSLContext:
 class WebhookClient:
     def __init__(self) -> None:
         self._session: ClientSession | None = None
-        self._pace = Pace(MOST_CALLS)
+        self._pace = CallPace(MOST_CALLS)
         self._deadlines = Deadlines(MOST_CALLS)
         self._room = Room(MOST_BYTES)
         self._answers = Shares(MOST_ANSWER_BYTES)

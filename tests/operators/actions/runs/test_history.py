@@ -29,7 +29,7 @@ from homeostat.operators.actions.runs.sweep import (
     sweep_regularly,
 )
 from homeostat.operators.actions.settings import ActionSettings
-from homeostat.operators.actions.world import Pace, Plan
+from homeostat.operators.actions.world import Plan, ResourcePace
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.installation import install
 from homeostat.testing.eventually import eventually
@@ -115,7 +115,7 @@ class Counting(Life):
 
 def test_at_no_time_are_there_more_entries_than_are_kept() -> None:
     for dies_at in range(30, 60):
-        life = Counting(Here(), dies_at=dies_at, pace=Pace(keep=Keep(entries=3)))
+        life = Counting(Here(), dies_at=dies_at, pace=ResourcePace(keep=Keep(entries=3)))
         for _ in range(12):
             life.settle()
             life.now += timedelta(minutes=6)

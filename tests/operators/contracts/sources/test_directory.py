@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homeostat.operators.contracts.engine.files import below
-from homeostat.operators.contracts.sources.directory import Directory, Limits
+from homeostat.operators.contracts.sources.directory import Directory, DirectoryLimits
 from homeostat.operators.contracts.sources.errors import InvalidBundleError, NotFoundError
 from tests.operators.contracts.visible import visible
 
@@ -76,14 +76,14 @@ def test_a_pipe_is_refused_and_does_not_block(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [
-        (Limits(entries=4), "more than 4 entries"),
-        (Limits(file_bytes=5), "more than 5 bytes"),
-        (Limits(total_bytes=12), "more than 12 bytes"),
-        (Limits(path_length=6), "not a path"),
+        (DirectoryLimits(entries=4), "more than 4 entries"),
+        (DirectoryLimits(file_bytes=5), "more than 5 bytes"),
+        (DirectoryLimits(total_bytes=12), "more than 12 bytes"),
+        (DirectoryLimits(path_length=6), "not a path"),
     ],
     ids=["entries", "file", "total", "path"],
 )
-def test_a_bundle_beyond_its_limits_is_refused(folder: Path, limits: Limits, problem: str) -> None:
+def test_a_bundle_beyond_its_limits_is_refused(folder: Path, limits: DirectoryLimits, problem: str) -> None:
     with pytest.raises(InvalidBundleError, match=problem):
         Directory(folder, limits).snapshot()
 

@@ -10,7 +10,7 @@ import msgspec
 
 from homeostat.external.git.access import Access, Remote
 from homeostat.external.git.cache import GitCache
-from homeostat.external.git.program import Limits
+from homeostat.external.git.program import GitLimits
 from homeostat.external.git.snapshot import Snapshot, TreeEntry
 from homeostat.external.secrets.credentials import BasicAuth, SshKey
 from homeostat.external.secrets.secrets import SecretReference, SecretText
@@ -36,7 +36,7 @@ class GitInput:
     name, version, config = "git", "1.0.0", GitConfig
 
     def __init__(self, tools: Tools) -> None:
-        self._limits = Limits()
+        self._limits = GitLimits()
 
     async def read(self, job: InputJob[GitConfig]) -> Reading | None:
         config = job.config
