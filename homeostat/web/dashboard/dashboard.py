@@ -229,7 +229,7 @@ class Dashboard:
         reachable = await self._reach.of(caller, request, captured)
         scopes = [await each.scope(caller, reachable) for each in self._sections]
         shown = [(each, scope) for each, scope in zip(self._sections, scopes, strict=True) if scope is None or scope]
-        visit = Visit(request, captured, caller, Viewer(), reachable)
+        visit = Visit(request, captured, caller, Viewer(), await self._reach.confirmed(caller, reachable, scopes))
         # The namespace that somebody chose stays while they go from list to list, as far as they may read it.
         chosen = visit.namespace
         fields = {each.title: {"namespace": chosen if is_in(scope, chosen) else ""} for each, scope in shown}

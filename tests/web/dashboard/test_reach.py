@@ -273,6 +273,9 @@ async def test_the_namespace_that_was_chosen_last_is_remembered_for_lists_of_obj
         again = await guarded.open(f"{path}?q=a", Cookie=both)
         assert (again.status, again.headers["Location"]) == (303, f"/dashboard{path}?q=a&namespace=pay")
     assert (await guarded.open("/objects?namespace=", Cookie=both)).status == 200, "who wants another one may choose it"
+    for typed in ("treasury", "nowhere", "%22%3E"):
+        mistaken = await guarded.open(f"/objects?namespace={typed}", Cookie=ben)
+        assert (mistaken.status, "Set-Cookie" in mistaken.headers) == (200, False), typed
     hostile = f'{ben}; homeostat_namespace="><script>'
     assert "<script>" not in (await guarded.open("/objects", Cookie=hostile)).text
 

@@ -7,7 +7,7 @@ allows anything: each section asks the server about each namespace.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -20,7 +20,7 @@ from homeostat.web.dashboard.objects.access import may_list
 from homeostat.web.dashboard.objects.kinds import HERE as OBJECTS
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.section import Section
-from homeostat.web.dashboard.visit import Visit
+from homeostat.web.dashboard.visit import Scope, Visit
 from homeostat.web.kit.gate import Caller
 
 MOST: Final = 20
@@ -46,9 +46,20 @@ class Reach:
         if all([await each.is_visible(caller) for each in self._sections]):
             return ()
         asked = (captured.get("namespace", ""), dict(parse_qsl(request.query)).get("namespace", ""), _last(request))
-        bound = [self._within] if self._within else await self.bindings.namespaces_of(caller)
-        known = dict.fromkeys(each for each in (*asked, *bound) if _is_namespace(each))
+        known = dict.fromkeys(each for each in (*asked, *await self._bound(caller)) if _is_namespace(each))
         return tuple(sorted(list(known)[:MOST]))
+
+    async def confirmed(self, caller: Caller, reachable: Sequence[str], scopes: Iterable[Scope]) -> tuple[str, ...]:
+        """Without those that only the request names, and in which the visitor sees no section: a typing error is
+        neither offered nor remembered.
+        """
+        if not reachable:
+            return ()
+        known = {*await self._bound(caller)}.union(*(each or () for each in scopes))
+        return tuple(each for each in reachable if each in known)
+
+    async def _bound(self, caller: Caller) -> list[str]:
+        return [self._within] if self._within else await self.bindings.namespaces_of(caller)
 
     async def narrowed(self, visit: Visit, path: str) -> str:
         """The same list of objects in the namespace that the visitor chose last, or in the only one; empty for who may
@@ -60,7 +71,7 @@ class Reach:
         if await may_list(visit.client(self._client), NAMESPACE):
             return ""
         last = _last(visit.request)
-        chosen = last or (visit.reachable[0] if len(visit.reachable) == 1 else "")
+        chosen = last if last in visit.reachable else (visit.reachable[0] if len(visit.reachable) == 1 else "")
         return place(visit.request.path, {**query, "namespace": chosen}) if chosen else ""
 
 
