@@ -21,6 +21,7 @@ from tests.differential.mutations import MUTATION_SETUP, MUTATION_STEPS
 from tests.differential.pairs import PAIR_STEPS
 from tests.differential.parameters import PARAMETER_SETUP, PARAMETER_STEPS
 from tests.differential.pods import PODS_STEPS
+from tests.differential.profiles import PROFILE_STEPS
 from tests.differential.reads import STEPS as READ_STEPS
 from tests.differential.refusals import REFUSAL_STEPS
 from tests.differential.registration import REGISTRATION_STEPS
@@ -452,4 +453,5 @@ STEPS = [
     *SECURITY_STEPS,
     *SCALING_STEPS,
     *PAIR_STEPS,
+    *PROFILE_STEPS,
 ]

@@ -16,6 +16,7 @@ from homeostat.server.kinds.builtins.checks.status import check_status
 from homeostat.server.kinds.builtins.conditions import WRITTEN
 from homeostat.server.kinds.builtins.defaults import apply_defaults, apply_initial, complete_update
 from homeostat.server.kinds.builtins.mirror import check_mirror_update
+from homeostat.server.kinds.builtins.profiles import check_app_armor_update
 from homeostat.server.kinds.builtins.selectable import BOOLEANS, SELECTABLE
 from homeostat.server.kinds.builtins.warnings import warnings_of
 
@@ -90,7 +91,9 @@ class BuiltinBehaviour:
         if new.get("status") is not old.get("status"):
             finalizers += check_status(self._group, self._kind, new, old)
         if self._has_rules_on_spec and new.get("spec") is old.get("spec"):
-            return finalizers + check_mirror_update(new, old) if self._kind == "Pod" else finalizers
+            if self._kind == "Pod":
+                return finalizers + check_mirror_update(new, old) + check_app_armor_update(new, old)
+            return finalizers
         group, kind = self._group, self._kind
         refused = check_update(group, kind, new, old)
         if refused:

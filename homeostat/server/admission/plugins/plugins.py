@@ -15,6 +15,7 @@ from homeostat.server.admission.plugins.runtime_class import add_overhead
 from homeostat.server.admission.plugins.service_account import check_ephemeral, complete_account
 from homeostat.server.admission.plugins.tolerations import tolerate_outages
 from homeostat.server.kinds.builtins.members import struct, structs
+from homeostat.server.kinds.builtins.profiles import copy_app_armor
 from homeostat.server.kinds.registry import Registry
 from homeostat.server.request.call import Call
 from homeostat.store.base import Record, Scope, Store
@@ -98,6 +99,7 @@ class Plugins:
         if not isinstance(pod.get("spec"), dict):
             return
         if old is None:
+            call.warnings.extend(copy_app_armor(pod))
             complete_account(call, pod)
             self._priorities.complete(call, pod)
             if pod["spec"].get("runtimeClassName"):

@@ -12,6 +12,7 @@ from homeostat.objects.identifiers import dns1123_label
 from homeostat.objects.json import JsonObject
 from homeostat.server.kinds.builtins.key_pair import key_pair_fault
 from homeostat.server.kinds.builtins.members import integer, items, numbered, struct, structs, text
+from homeostat.server.kinds.builtins.profiles import profile_warnings
 from homeostat.server.kinds.builtins.references import ENFORCED
 from homeostat.server.kinds.builtins.value import quantity_of
 
@@ -54,6 +55,7 @@ def _pod_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
         yield from _name_warnings(obj, "the Pod's hostname")
     if old is None or struct(old, "spec") != struct(obj, "spec"):
         yield from _template_warnings(struct(obj, "spec"), "spec")
+        yield from profile_warnings(obj)
 
 
 def _template_warnings(spec: JsonObject, at: str) -> Iterator[str]:
@@ -167,6 +169,7 @@ def _workload_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]
     spec, former = struct(obj, "spec", "template", "spec"), struct(old or {}, "spec", "template", "spec")
     if spec != former:
         yield from _template_warnings(spec, "spec.template.spec")
+        yield from profile_warnings(struct(obj, "spec", "template"), "spec.template")
 
 
 def _cron_job_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
@@ -175,6 +178,7 @@ def _cron_job_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]
     path = ("spec", "jobTemplate", "spec", "template", "spec")
     if (spec := struct(obj, *path)) != struct(old or {}, *path):
         yield from _template_warnings(spec, ".".join(path))
+        yield from profile_warnings(struct(obj, *path[:-1]), ".".join(path[:-1]))
 
 
 def _stateful_set_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
@@ -188,11 +192,13 @@ def _plain_workload_warnings(obj: JsonObject, old: JsonObject | None) -> Iterato
     spec, former = struct(obj, "spec", "template", "spec"), struct(old or {}, "spec", "template", "spec")
     if spec != former:
         yield from _template_warnings(spec, "spec.template.spec")
+        yield from profile_warnings(struct(obj, "spec", "template"), "spec.template")
 
 
 def _pod_template_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
     if (spec := struct(obj, "template", "spec")) != struct(old or {}, "template", "spec"):
         yield from _template_warnings(spec, "template.spec")
+        yield from profile_warnings(struct(obj, "template"), "template")
 
 
 def _service_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:

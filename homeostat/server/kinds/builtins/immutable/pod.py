@@ -8,6 +8,7 @@ from homeostat.server.kinds.builtins.immutable.equality import is_same
 from homeostat.server.kinds.builtins.immutable.gated_pod import check_gates, check_selective, fixed_affinity
 from homeostat.server.kinds.builtins.members import integer, items, struct, structs
 from homeostat.server.kinds.builtins.mirror import check_mirror_update
+from homeostat.server.kinds.builtins.profiles import check_app_armor_update
 from homeostat.server.kinds.builtins.value import is_integer
 
 _SAID = (
@@ -26,7 +27,8 @@ def check_pod_update(new: JsonObject, old: JsonObject) -> list[Cause]:
     counts = [name for name in _LISTS if len(items(after, name)) != len(items(before, name))]
     if counts:
         return [forbidden(f"spec.{name}", "pod updates may not add or remove containers") for name in counts]
-    causes = check_mirror_update(new, old) + _check_deadline(after, before) + _check_tolerations(after, before)
+    causes = check_mirror_update(new, old) + check_app_armor_update(new, old)
+    causes += _check_deadline(after, before) + _check_tolerations(after, before)
     causes += check_gates(after, before)
     is_gated = bool(items(before, "schedulingGates"))
     if is_gated:

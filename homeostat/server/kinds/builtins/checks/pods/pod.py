@@ -21,6 +21,7 @@ from homeostat.server.kinds.builtins.checks.pods.system import check_host_users,
 from homeostat.server.kinds.builtins.checks.pods.volume import check_volumes
 from homeostat.server.kinds.builtins.members import items, numbered, struct, text
 from homeostat.server.kinds.builtins.mirror import check_mirror
+from homeostat.server.kinds.builtins.profiles import check_profiles
 from homeostat.server.kinds.builtins.value import check_choice, check_required, check_text, is_integer
 
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
@@ -35,6 +36,7 @@ def check_template(template: Json, path: str) -> list[Cause]:
     causes = check_labels(metadata.get("labels"), f"{path}.labels")
     causes += check_annotations(metadata.get("annotations"), f"{path}.annotations")
     causes += check_pod_spec(struct(template, "spec"), f"{path}.spec", is_template=True)
+    causes += check_profiles(template, f"{path}.annotations", f"{path}.spec")
     if items(struct(template, "spec"), "ephemeralContainers"):
         causes.append(forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"))
     return causes
@@ -180,6 +182,7 @@ _SELDOM: tuple[tuple[frozenset[str], Callable[[JsonObject, str], list[Cause]]], 
 def _check_pod(obj: JsonObject) -> list[Cause]:
     spec = struct(obj, "spec")
     causes = check_pod_spec(spec, "spec", pod=text(struct(obj, "metadata"), "name")) + check_mirror(obj)
+    causes += check_profiles(obj, "metadata.annotations", "spec")
     if not text(spec, "serviceAccountName"):
         for at, volume in numbered(spec, "volumes", "spec"):
             for source_at, source in numbered(struct(volume, "projected"), "sources", f"{at}.projected"):
