@@ -86,6 +86,7 @@ LONG = (
     "replicas/test_outage.py",
     "cluster/test_housekeeping.py",
     "web/dashboard/test_demo.py",
+    "web/dashboard/test_reach.py",
     "cli/demo/test_demo.py",
     "external/git/test_cache.py",
     "kubectl/test_custom.py",

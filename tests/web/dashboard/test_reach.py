@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
+from playwright.async_api import Page as Tab
+from playwright.async_api import expect
 
 from homeostat.client.base import Client
 from homeostat.client.connect import open_client
@@ -253,6 +255,31 @@ async def test_a_visitor_of_two_namespaces_sees_both_and_may_choose_one(filled: 
     assert [each.text for each in chosen.document.all("th", scope="row")] == ["payzzpay"]
     graph = await guarded.open("/contracts/graph", Cookie=ben)
     assert ("payzz" in graph.text, "treasuryzz" in graph.text) == (True, False)
+
+
+async def test_a_namespace_is_chosen_in_a_browser_and_stays(
+    filled: Plane, guarded: Site, tab: Tab, troubles: list[str]
+) -> None:
+    name, _, value = (await _visitor(filled, guarded, "ben", ["shop", "pay"])).partition("=")
+    await eventually(lambda: guarded.open(Cookie=f"{name}={value}"), lambda page: "pay/payzz" in page.text)
+    await tab.context.add_cookies([{"name": name, "value": value, "url": f"{guarded.url}/dashboard"}])
+    await tab.goto(f"{guarded.url}/dashboard")
+    title = tab.get_by_role("heading", level=1)
+    await expect(title).to_contain_text("6 objects of 10 are not as declared")
+    await tab.get_by_label("Namespace").select_option("pay")
+    await expect(title).to_contain_text("3 objects of 5 are not as declared")
+    sections = tab.get_by_role("navigation", name="Sections")
+    await sections.get_by_role("link", name="Contracts").click()
+    await expect(tab.get_by_text("1 contract", exact=True)).to_be_visible()
+    await tab.goto(f"{guarded.url}/dashboard/objects")
+    await expect(tab).to_have_url(f"{guarded.url}/dashboard/objects?namespace=pay")
+    await tab.get_by_label("Namespace").select_option("shop")
+    here = "/dashboard/objects?namespace=shop"
+    await expect(sections.get_by_role("link", name="Objects")).to_have_attribute("href", here)
+    await tab.goto(f"{guarded.url}/dashboard/objects/core/pods")
+    await expect(tab).to_have_url(f"{guarded.url}/dashboard/objects/core/pods?namespace=shop")
+    await expect(tab.get_by_role("link", name="shopzz").first).to_be_visible()
+    assert troubles == []
 
 
 async def test_the_namespace_that_was_chosen_last_is_remembered_for_lists_of_objects(
