@@ -14,7 +14,7 @@ from homeostat.objects.declared import readable_status
 from homeostat.objects.errors import NotFoundError
 from homeostat.operators.actions.inputs.api import RESOURCE_INPUT, ResourceInput, ResourceInputStatus
 from homeostat.web.actions.face import Face
-from homeostat.web.dashboard.html.command import nothing
+from homeostat.web.dashboard.html.command import actions, nothing
 from homeostat.web.dashboard.html.components import (
     Row,
     chip,
@@ -31,13 +31,15 @@ from homeostat.web.dashboard.html.layout import Page
 from homeostat.web.dashboard.html.markup import Markup, Node, el
 from homeostat.web.dashboard.html.paging import tabs
 from homeostat.web.dashboard.html.redaction import without_secrets
-from homeostat.web.dashboard.link import create_links, edit_link, joined, object_link
+from homeostat.web.dashboard.link import create_links, edit_action, object_link
 from homeostat.web.dashboard.root import ROOT
 from homeostat.web.dashboard.visit import Visit
 from homeostat.web.kit.gate import Question
 from homeostat.web.kit.refusal import forbidden, unknown
 
 _RESOURCES: Final = f"{ROOT}/resources"
+_UNDER_WAY: Final = ("Applying", "Connecting")
+"""Reasons of a Ready condition that is Unknown while the input works."""
 INPUTS: Final = f"{ROOT}/inputs"
 RUNS: Final = f"{ROOT}/runs"
 MOST_SHOWN: Final = 200
@@ -100,8 +102,9 @@ class Inputs:
         content: list[Node] = [
             el("p", el("a", "Inputs", href=INPUTS), class_="crumbs"),
             el("div", el("div", title, message), class_="title"),
+            actions(visit.viewer.proof, [await edit_action(visit, _KIND, self._face.namespace, name)]),
             facts(
-                ("Object", await _object(visit, self._face.namespace, name)),
+                ("Object", await object_link(visit, _KIND, self._face.namespace, name)),
                 ("Plugin", spec.plugin),
                 ("Read every", f"{spec.interval_seconds} s"),
                 (
@@ -135,15 +138,13 @@ class Inputs:
             )
 
 
-async def _object(visit: Visit, namespace: str, name: str) -> Node:
-    own = await object_link(visit, _KIND, namespace, name)
-    return joined([own, await edit_link(visit, _KIND, namespace, name, "edit")])
-
-
 def _chip(status: ResourceInputStatus) -> Markup:
     ready = find(status.conditions, READY)
-    if ready is None or ready.status == "Unknown":
+    if ready is None or (ready.status == "Unknown" and ready.reason in _UNDER_WAY):
         return chip("pending", "phase-pending")
+    if ready.status == "Unknown":
+        # It cannot be read, and is read again: nobody should take that for a beginning.
+        return chip(ready.reason or "unknown", "warn")
     return chip("ready", "good") if ready.status == "True" else chip(ready.reason or "not ready", "bad")
 
 

@@ -107,15 +107,15 @@ class ImagePage:
         tracked, status = update.tracked, update.status
         since = el("span", "since ", moment(status.since), class_="note") if status.since else None
         pods = await running_tags(visit, self._client, update)
-        steps: list[tuple[str, Node, bool]] = [
-            ("Newest", [tag_text(status.wanted or ""), since], True),
-            ("In Git", tag_text(status.tag or ""), not status.wanted or status.wanted == status.tag),
-            (f"In the {tracked.kind.kind}", tag_text(tracked.version), tracked.version == status.tag),
-            ("Pods run", _pods(pods), pods is None or set(pods) <= {tracked.version}),
+        run = "unknown" if not pods else "same" if set(pods) <= {tracked.version} else "other"
+        steps: list[tuple[str, Node, str]] = [
+            ("Newest", [tag_text(status.wanted or ""), since], "same" if status.wanted else "unknown"),
+            ("In Git", tag_text(status.tag or ""), _compared(status.tag, status.wanted)),
+            (f"In the {tracked.kind.kind}", tag_text(tracked.version), _compared(tracked.version, status.tag)),
+            ("Pods run", _pods(pods), run),
         ]
         items = [
-            el("li", el("span", name, class_="step"), el("div", value), class_="same" if is_same else "other")
-            for name, value, is_same in steps
+            el("li", el("span", name, class_="step"), el("div", value), class_=look) for name, value, look in steps
         ]
         return el("ol", items, class_="way", aria_label="How far the newest tag has come")
 
@@ -138,6 +138,13 @@ class ImagePage:
     async def _may_act(self, visit: Visit, tracked: Tracked) -> bool:
         """Administrators of the REST API act as this server, which by default may only read workloads of a cluster."""
         return await may(visit.client(self._client), "patch", tracked.kind, tracked.namespace, tracked.name)
+
+
+def _compared(tag: str | None, before: str | None) -> str:
+    """With the step before; a tag that nobody could read is not called the same."""
+    if not tag or not before:
+        return "unknown"
+    return "same" if tag == before else "other"
 
 
 async def _check(visit: Visit, question: Question) -> None:

@@ -8,7 +8,7 @@ from homeostat.operators.actions.inputs.api import RESOURCE_INPUT
 from homeostat.plane import Plane
 from homeostat.testing.eventually import eventually
 from tests.web.actions.shelf import World
-from tests.web.dashboard.declaring import declare, proof_of, visitor
+from tests.web.dashboard.declaring import SINCE, declare, proof_of, visitor
 from tests.web.dashboard.site import Page, Site, note
 
 
@@ -110,6 +110,18 @@ async def test_inputs_show_their_state_and_errors(plane: Plane, guarded: Site, s
     page = await site.shows("/inputs", "shelf-list")
     page = await site.shows("/inputs/shelf-list", "carrier-pigeon")
     assert "hidden-key" not in page.source
+    edit = "homeostat edit resourceinputs.homeostat.dev shelf-list -n default"
+    assert edit in [each.text for each in page.document.all("code", class_="command")]
+    lost = {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "RepositoryNotFound",
+        "message": "none",
+        "lastTransitionTime": SINCE,
+    }
+    path = RESOURCE_INPUT.kind.path("default", "shelf-list", "status")
+    await plane.client.merge(path, {"status": {"conditions": [lost]}})
+    assert 'class="chip warn">RepositoryNotFound' in (await site.open("/inputs")).source
     assert (await site.open("/inputs/none")).status == 404
     nobody = await visitor(plane, guarded, "nobody", [])
     assert '/inputs"' in (await site.open("/resources")).source

@@ -110,6 +110,9 @@ async def test_a_commit_shows_what_it_changed_of_all_workloads(plane: Plane, sit
     assert page.document.all("a", href="/dashboard/images/default/broken")[0].text == "default/broken"
     page = await site.open("/images/default/broken")
     assert page.text.count("In the same commit") == 1
+    await plane.client.merge(IMAGE_UPDATE.kind.path("default", "broken", "status"), {"status": {"wanted": None}})
+    page = await site.open("/images/default/broken")
+    assert page.document.all("li", class_="same") == [], "nobody knows its newest tag"
 
 
 async def test_who_may_only_read_gets_no_button_and_is_refused(plane: Plane, guarded: Site) -> None:
