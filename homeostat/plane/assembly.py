@@ -37,7 +37,7 @@ from homeostat.server.access.tokens.service_account import AccountTokens
 from homeostat.server.admission.chain import AdmissionChain
 from homeostat.server.admission.plugins.node_restriction import restrict_token
 from homeostat.server.admission.webhooks.client import WebhookClient
-from homeostat.server.app import App, refusal
+from homeostat.server.app import App
 from homeostat.server.components import component_statuses
 from homeostat.server.conversion.conversions import Conversions
 from homeostat.server.discovery.catalog import Catalog
@@ -55,6 +55,7 @@ from homeostat.server.services.allocator import Allocator
 from homeostat.server.services.ranges import AddressRange
 from homeostat.server.uid import new_uid
 from homeostat.server.verbs.watch import Watches
+from homeostat.server.view.answer import refusal
 from homeostat.server.view.encode import uid_of
 from homeostat.store.base import Key, Store
 

@@ -32,7 +32,6 @@ from homeostat.objects.errors import (
     TimedOutError,
     UnauthorizedError,
     UnavailableError,
-    status_of,
 )
 from homeostat.objects.json import encode
 from homeostat.server.access.attributes import Attributes
@@ -54,7 +53,7 @@ from homeostat.server.request.deadlines import Deadlines
 from homeostat.server.request.eager import Started, run_eagerly
 from homeostat.server.request.in_flight import CHANGING, InFlight, Lane, ObjectLanes
 from homeostat.server.request.large_calls import COUNTED_BYTES, LargeCalls, size_of
-from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, YAML, encoding_of_errors, negotiate
+from homeostat.server.request.negotiate import PLAIN, negotiate
 from homeostat.server.request.options import check_timeout
 from homeostat.server.request.paths import ObjectPath, parse_path
 from homeostat.server.request.requested import attributes_of, options_of, requested, selected, selected_nodes, verb_of
@@ -67,7 +66,7 @@ from homeostat.server.verbs.patch import patch
 from homeostat.server.verbs.subresources import SUBRESOURCE_VERBS, check_subresource
 from homeostat.server.verbs.update import update
 from homeostat.server.verbs.watch import watch
-from homeostat.server.view.answer import one, require_acceptable, warning_headers
+from homeostat.server.view.answer import one, refusal, require_acceptable
 from homeostat.server.write.checks import place_in_namespace
 from homeostat.store.base import StoreError
 
@@ -391,20 +390,3 @@ class App(msgspec.Struct):
         # A user may have tens of thousands of rules.
         is_long = call.kind.kind == "SelfSubjectRulesReview" or self.authorizer.rbac.has_many
         return one(call, await in_thread(answer, user=call.user.name) if is_long else answer(), status=201)
-
-
-def refusal(error: ApiError, request: Request | None = None) -> Reply:
-    headers = warning_headers(error.warnings) if error.warnings else ()
-    if error.retry_after_s:
-        headers += (("Retry-After", str(error.retry_after_s)),)
-    accept = "" if request is None else request.headers.get("accept", "")
-    encoding = encoding_of_errors(accept) if "protobuf" in accept or "yaml" in accept else "json"
-    if encoding == "protobuf":
-        from homeostat.objects.wire import encode as protobuf
-
-        return Reply(error.code, protobuf.encode(status_of(error)), PROTOBUF, headers)
-    if encoding == "yaml":
-        from homeostat.objects import yaml
-
-        return Reply(error.code, yaml.dump(status_of(error)), YAML, headers)
-    return Reply(error.code, encode(status_of(error)), JSON, headers)

@@ -1,4 +1,4 @@
-"""Responses with one object or a list, in the representation that the client requested."""
+"""Responses with one object, a list or an error, in the representation that the client requested."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING
 
 from homeostat.edge.items import Items, whole_of
 from homeostat.edge.reply import Reply
+from homeostat.edge.request import Request
 from homeostat.edge.threads import in_thread
-from homeostat.objects.errors import BadRequestError, NotAcceptableError
+from homeostat.objects.errors import ApiError, BadRequestError, NotAcceptableError, status_of
 from homeostat.objects.json import JsonObject, decode_stored, encode
 from homeostat.server.request.call import Call
-from homeostat.server.request.negotiate import JSON, PLAIN, PROTOBUF, YAML, Representation, not_acceptable
+from homeostat.server.request.negotiate import (
+    JSON,
+    PLAIN,
+    PROTOBUF,
+    YAML,
+    Representation,
+    encoding_of_errors,
+    not_acceptable,
+)
 from homeostat.server.request.too_long import is_offloaded
 from homeostat.server.view.compression import GZIP_FROM_BYTES, GZIP_HEADERS, gzip
 
@@ -161,3 +170,20 @@ async def many(call: Call, body: bytes | Items) -> Reply:
 
 def status_success(details: JsonObject) -> bytes:
     return encode({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+
+
+def refusal(error: ApiError, request: Request | None = None) -> Reply:
+    headers = warning_headers(error.warnings) if error.warnings else ()
+    if error.retry_after_s:
+        headers += (("Retry-After", str(error.retry_after_s)),)
+    accept = "" if request is None else request.headers.get("accept", "")
+    encoding = encoding_of_errors(accept) if "protobuf" in accept or "yaml" in accept else "json"
+    if encoding == "protobuf":
+        from homeostat.objects.wire import encode as protobuf
+
+        return Reply(error.code, protobuf.encode(status_of(error)), PROTOBUF, headers)
+    if encoding == "yaml":
+        from homeostat.objects import yaml
+
+        return Reply(error.code, yaml.dump(status_of(error)), YAML, headers)
+    return Reply(error.code, encode(status_of(error)), JSON, headers)
