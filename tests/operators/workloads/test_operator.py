@@ -115,6 +115,19 @@ async def test_without_its_controllers_it_runs_what_is_bound_and_schedules_nothi
         workloads.check_environment({"HOMEOSTAT_WORKLOADS_PARTS": "pods"})
 
 
+async def test_a_replica_set_counts_its_new_pods_without_waiting_for_their_changes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("homeostat.operators.workloads.reconciler.SOON_S", 20.0)
+    client, sets = world.client, "/apis/apps/v1/namespaces/default/replicasets"
+    async with simulated(client):
+        await client.create(sets, deployment("counted", 2, **asking("1m")))
+        counted = await testing_eventually(
+            lambda: client.get(f"{sets}/counted"), lambda found: found["status"]["replicas"] == 2, within_s=10.0
+        )
+        assert counted["status"]["observedGeneration"] == 1
+
+
 async def test_ended_pods_beyond_a_number_are_deleted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("homeostat.operators.workloads.collector.controller._EVERY_S", 0.05)
     client, ended = world.client, {"a": "Succeeded", "b": "Failed", "c": "Succeeded", "d": "Failed"}

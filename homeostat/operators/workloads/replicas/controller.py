@@ -61,7 +61,7 @@ class Replicas:
             await self._creation.delete(workload.metadata, decision.delete)
         if (decision.create or decision.delete) and not failure:
             # The status follows when the caches have the Pods; until then the old one stands.
-            self._reconciler.soon(key)
+            self._reconciler.add(key)
             return
         if failure:
             decision = decide(workload, pods, failure=failure, now=datetime.now(UTC))
