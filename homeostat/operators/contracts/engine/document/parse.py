@@ -95,10 +95,12 @@ class _Decoder:
             self._refuse(container, key, f"expected a map, got {_kind(value)}")
             return cls()
         fields = _fields(cls)
+        if cls is Check and not self._has_dated_checks:
+            fields = {name: each for name, each in fields.items() if name != "expires"}
         found: dict[str, Any] = {}
         for name, item in value.items():
             field = fields.get(name)
-            if field is None or (cls is Check and name == "expires" and not self._has_dated_checks):
+            if field is None:
                 self._refuse(value, name, f'unknown field "{name}"{_expected(fields)}')
             elif item is not None:
                 attribute, decode = field
