@@ -12,7 +12,6 @@ from typing import Any
 from homeostat.cel import DYN, STRING, ListType, OpaqueType, StructType, function
 from homeostat.cel.timestamps import Duration, Timestamp
 from homeostat.cel.values import Struct, Uint, type_name
-from homeostat.objects.apply.shape import Shape
 from homeostat.objects.json import Json, JsonObject
 
 _ROOT = "Object"
@@ -106,21 +105,3 @@ def _key(name: object) -> str:
     if isinstance(name, str):
         return name
     raise ConstructionError(f"type mismatch: a key of type {type_name(name)} cannot be written as JSON")
-
-
-def atomic_paths(value: Json, shape: Shape | None, path: str = "") -> list[str]:
-    """The atomic lists, maps and structs that a value would replace as a whole."""
-    if not isinstance(value, (dict, list)):
-        return []
-    if shape is None:
-        return [path]
-    found: list[str] = []
-    if isinstance(value, list):
-        for index, each in enumerate(value):
-            found += atomic_paths(each, shape.item, f"{path}[{index}]")
-    elif shape.kind == "struct":
-        for name, each in value.items():
-            element, inner, is_named, _ = shape.member(name)
-            if is_named:
-                found += atomic_paths(each, inner, f"{path}.{element.removeprefix('f:')}")
-    return found

@@ -15,9 +15,9 @@ from homeostat.cel import Budget
 from homeostat.edge.threads import in_thread
 from homeostat.edge.turn import Turn
 from homeostat.objects.apply.merge import merge
-from homeostat.objects.apply.shape import shape_of
+from homeostat.objects.apply.shape import Shape, shape_of
 from homeostat.objects.errors import ApiError, InternalError, NotFoundError
-from homeostat.objects.json import JsonObject
+from homeostat.objects.json import Json, JsonObject
 from homeostat.objects.patch.json import TestFailedError, json_patch
 from homeostat.objects.schema.schema import Schema
 from homeostat.objects.wire.builtin_schema import builtin_schema
@@ -25,7 +25,6 @@ from homeostat.server.admission.attempt import Attempt
 from homeostat.server.admission.construction import (
     MOST_PARTS,
     ConstructionError,
-    atomic_paths,
     patch_object,
     patch_operations,
     size_of,
@@ -177,12 +176,30 @@ def _merged(attempt: Attempt, kind: Kind, obj: JsonObject, patch: JsonObject) ->
     else:
         _require_typed(kind, patch)
     shape = shape_of(schema)
-    if atomics := atomic_paths(patch, shape):
+    if atomics := _atomic_paths(patch, shape):
         raise MutationError(
             "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
             f"{', '.join(atomics)}"
         )
     return merge(obj, patch, shape)
+
+
+def _atomic_paths(value: Json, shape: Shape | None, path: str = "") -> list[str]:
+    """The atomic lists, maps and structs that a value would replace as a whole."""
+    if not isinstance(value, (dict, list)):
+        return []
+    if shape is None:
+        return [path]
+    found: list[str] = []
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            found += _atomic_paths(each, shape.item, f"{path}[{index}]")
+    elif shape.kind == "struct":
+        for name, each in value.items():
+            element, inner, is_named, _ = shape.member(name)
+            if is_named:
+                found += _atomic_paths(each, inner, f"{path}.{element.removeprefix('f:')}")
+    return found
 
 
 def _require_typed(kind: Kind, patch: JsonObject) -> None:
