@@ -57,12 +57,14 @@ class Conversion(msgspec.Struct, frozen=True, eq=False):
 
     def complete(self, obj: JsonObject) -> JsonObject:
         """A converted object as it is stored: with the defaults of its version, unless they are too many."""
-        filled = decode_stored(encode(obj))
+        filled = decode_stored(encode(obj), in_pieces=is_offloaded())
         return filled if self.behaviours[self.stored].default_stored(filled) else obj
 
     def rename(self, objects: Sequence[JsonObject], api_version: str) -> Sequence[JsonObject]:
         """The objects at another version, as the strategy `None` converts them; the originals are not changed."""
-        copies = [decode_stored(encode({**obj, "apiVersion": api_version})) for obj in objects]
+        copies = [
+            decode_stored(encode({**obj, "apiVersion": api_version}), in_pieces=is_offloaded()) for obj in objects
+        ]
         return self.accept(copies, api_version)
 
     def accept(self, objects: Sequence[JsonObject], api_version: str) -> Sequence[JsonObject]:

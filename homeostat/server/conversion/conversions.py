@@ -113,31 +113,43 @@ class Conversions:
 
     async def draft(self, kind: Kind, obj: JsonObject) -> Draft:
         """The bytes of an object for the store."""
-        return draft_of(kind, await self._stored(kind, obj))
+        stored, size = await self._stored(kind, obj)
+        return await _computed(partial(draft_of, kind, stored), size, kind.resource)
 
     async def round_trip(self, kind: Kind, obj: JsonObject) -> JsonObject:
         """The object as it would be read if it were stored."""
-        return (await self.objects(kind, [await self._stored(kind, obj)], kind.api_version))[0]
+        stored, _ = await self._stored(kind, obj)
+        return (await self.objects(kind, [stored], kind.api_version))[0]
 
-    async def _stored(self, kind: Kind, obj: JsonObject) -> JsonObject:
-        (stored,) = await self.objects(kind, [obj], kind.stored_api_version)
-        assert kind.conversion is not None
-        return obj if stored is obj else kind.conversion.complete(stored)
+    async def _stored(self, kind: Kind, obj: JsonObject) -> tuple[JsonObject, int]:
+        """And its size, which a webhook chooses."""
+        (stored,), size = await self._at(kind, [obj], kind.stored_api_version)
+        conversion = kind.conversion
+        assert conversion is not None
+        if stored is obj:
+            return obj, size
+        return await _computed(partial(conversion.complete, stored), size, kind.resource), size
 
     async def objects(self, kind: Kind, objects: Sequence[JsonObject], api_version: str) -> Sequence[JsonObject]:
         """Objects of any versions of the kind at another one; the originals are not changed."""
+        found, _ = await self._at(kind, objects, api_version)
+        return found
+
+    async def _at(
+        self, kind: Kind, objects: Sequence[JsonObject], api_version: str
+    ) -> tuple[Sequence[JsonObject], int]:
+        """And about how many bytes they have, at least of large ones."""
         conversion = kind.conversion
         at = [index for index, obj in enumerate(objects) if obj["apiVersion"] != api_version]
+        size = LARGE_BYTES if any(map(is_heavy, objects)) else 0
         if conversion is None or not at:
-            return objects
+            return objects, size
         with _Turn(self._waiting, kind, most=0 if conversion.endpoint is None else MOST_WAITING):
             found = list(objects)
-            reviewed = [objects[index] for index in at]
-            size = LARGE_BYTES if any(map(is_heavy, reviewed)) else 0
-            converted, _ = await self._reviewed(conversion, reviewed, size, api_version)
+            converted, size = await self._reviewed(conversion, [objects[index] for index in at], size, api_version)
             for index, obj in zip(at, converted, strict=True):
                 found[index] = obj
-            return found
+            return found, size
 
     def _find(self, kind: Kind, conversion: Conversion, record: Record) -> Found | None:
         if conversion.is_verbatim(record, kind.head):

@@ -77,6 +77,8 @@ def is_heavy(value: object) -> bool:
     size, items, waiting = 0, 0, [value]
     while waiting:
         each = waiting.pop()
+        if isinstance(each, dict | list) and len(each) >= LARGE_BYTES:
+            return True
         if isinstance(each, dict):
             waiting += each.values()
             size += sum(map(len, each))

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from homeostat.server.conversion import conversions
+from homeostat.server.conversion.conversion import Conversion
 from homeostat.server.conversion.conversions import MOST_REVIEWED, MOST_WAITING
 from homeostat.server.verbs import backlog
-from tests.api.conftest import APPLY, MERGE_PATCH, Api
+from tests.api.conftest import APPLY, MERGE_PATCH, Api, noting_threads
 from tests.api.objects import CONFIGMAPS, CRDS, configmap
 from tests.differential.conversions import NAME, definition, one, two
 from tests.differential.mutations import BINDINGS as MUTATION_BINDINGS
@@ -196,6 +198,20 @@ async def test_a_large_object_is_converted_too(api: Api, webhook: Webhook) -> No
     applied = await api("PATCH", f"{V1}/a", one("a", 4), type=APPLY, fieldManager="m", force="true")
     assert applied.json["spec"] == {"color": text, "size": 4}
     assert (await api("GET", f"{V2}/a")).json["spec"] == {"color": text, "dimensions": {"width": 4}}
+
+
+async def test_a_large_object_is_completed_and_encoded_in_a_thread(
+    api: Api, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    completed = noting_threads(monkeypatch, Conversion, "complete")
+    encoded = noting_threads(monkeypatch, conversions, "draft_of")
+    for number, (size, is_on_loop) in enumerate([(10, True), (100_000, False)]):
+        completed.clear()
+        encoded.clear()
+        table = two(f"t{number}")
+        table["metadata"]["annotations"] = {"text": "x" * size}
+        assert (await api("POST", V2, table)).status == 201
+        assert completed == encoded == {is_on_loop}, "a webhook may make megabytes of it"
 
 
 async def test_admission_sees_the_version_that_it_asked_for(api: Api, webhook: Webhook, hooks: Hooks) -> None:
