@@ -147,4 +147,7 @@ def _size(entry: Entry) -> int:
     size = 1024 + len(entry.uri) + len(entry.user_agent) + len(entry.request)
     if entry.attributes.user is not entry.caller:
         size += sum(map(len, entry.attributes.user.groups))
+    if entry.annotations:
+        # Of webhooks and policies, 64 KiB each.
+        size += sum(map(len, entry.annotations)) + sum(map(len, entry.annotations.values()))
     return size + (len(entry.response) if isinstance(entry.response, bytes) else 0)

@@ -164,15 +164,27 @@ def test_entries_beyond_the_limit_are_dropped_and_writing_never_waits(
     assert log.written + log.dropped == 400
 
 
-def test_what_waits_is_bounded_in_bytes_of_all_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+CROWD = User("x", groups=tuple("g" * 100 for _ in range(160)))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"uri": "/" + "a" * 16_000},
+        {"attributes": Attributes(user=CROWD, verb="get", path="/")},
+        {"annotations": {"webhook/note": "a" * 16_000}},
+    ],
+    ids=["a URL", "groups", "annotations"],
+)
+def test_what_waits_is_bounded_in_bytes_of_all_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: dict[str, Any]
+) -> None:
     """Anybody can send a URL of 16 KiB, and 10,000 entries may wait."""
     log, gate = AuditLog(tmp_path / "audit.log"), threading.Event()
     monkeypatch.setattr(log, "_write", lambda _: gate.wait(30))
     monkeypatch.setattr(log_module, "MAX_WAITING_BYTES", 1 << 20)
-    crowd = User("x", groups=tuple("g" * 100 for _ in range(160)))
-    kinds = ({"uri": "/" + "a" * 16_000}, {"attributes": Attributes(user=crowd, verb="get", path="/")})
     for number in range(400):
-        log.write(entry(number, **kinds[number % 2]))
+        log.write(entry(number, **part))
     assert log.dropped > 300
     gate.set()
     log.close(30)
