@@ -186,7 +186,7 @@ def runtime(quick: bool) -> None:
 
 
 @main.command()
-@click.option("--quick", is_flag=True, help="Shorter phases: within a minute or so.")
+@click.option("--quick", is_flag=True, help="Shorter phases: within two minutes.")
 def replicas(quick: bool) -> None:
     """Measure crowds of writers and lag of watches by store and number of replicas, beside etcd."""
     from benchmarks.replicas import comparison as bench

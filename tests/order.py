@@ -105,6 +105,7 @@ LONG = (
     "cli/completion/test_completion.py",
     "kubectl/test_change.py",
     "replicas/test_any_replica.py",
+    "docs/test_inputs.py",
     "docs/test_examples.py",
     "operators/images/test_workloads.py",
     "operators/sync/operator/test_hostile.py",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from pathlib import Path
 
+import aiormq
 import msgspec
 import pytest
 
@@ -20,6 +22,7 @@ from tests.cli.shelf import serving_shelf
 from tests.docs.documents import table_rows
 from tests.docs.documents import text_of as document
 from tests.external.git_servers import Origin, serving_git
+from tests.operators.actions.inputs.rabbitmq import running_rabbitmq
 
 _TEXT = document("docs/inputs.md")
 _TYPE = '{"name": "Page", "version": "v1", "schema": {"type": "object"}, "action_plugin": "http", "plugin_config": %s}'
@@ -51,6 +54,38 @@ async def test_the_session_is_as_documented(tmp_path: Path) -> None:
             )
             described = _plain(await _typed(cli, "describe", "resourceinput", "shop"))
     assert _plain(errors) - described == set()
+
+
+async def test_the_messages_declare_change_and_delete_a_resource(tmp_path: Path) -> None:
+    section, cli = _section("amqp"), make_cli(tmp_path / "data")
+    (declared,) = re.findall(r"^```yaml\n# queue.yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    created, updated, deleted = re.findall(r'^\{"event".*$', section, re.MULTILINE)
+    with running_rabbitmq() as broker, serving_shelf() as shelf, running(cli, "--faces-port", "0"):
+        config = msgspec.json.encode({"url": shelf.url, "item": f"{shelf.url}/${{name}}"}).decode()
+        await _typed(cli, "type", "add", "-f", "-", stdin=_TYPE.replace("Page", "DatabaseCluster") % config)
+        ours = {"amqps://broker.example.org/shop": broker.url, "username: shop": "username: guest"}
+        for documented, real in {**ours, "the-password": "guest"}.items():
+            declared = declared.replace(documented, real)
+        connection = await aiormq.connect(broker.url)
+        channel = await connection.channel()
+        await channel.queue_declare("resources", durable=True)
+        await _typed(cli, "apply", "-f", "-", stdin=declared)
+        for message, expected in ((created, "replicas: 3"), (updated, "replicas: 4"), (deleted, "items: []")):
+            await channel.basic_publish(message.encode(), routing_key="resources")
+            await eventually(lambda: _clusters(cli), partial(_has, expected), within_s=30)
+        await channel.basic_publish(created.replace("orders", "Not A Name").encode(), routing_key="resources")
+        await eventually(
+            lambda: _typed(cli, "describe", "resourceinput", "queue"), partial(_has, "rejected: 1"), within_s=30
+        )
+        await connection.close()
+
+
+def _has(part: str, told: str) -> bool:
+    return part in told
+
+
+async def _clusters(cli: Cli) -> str:
+    return (await asyncio.to_thread(cli, "get", "databaseclusters", "-o", "yaml")).out
 
 
 async def _typed(cli: Cli, *words: str, stdin: str = "") -> str:
