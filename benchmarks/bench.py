@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ class Reading(NamedTuple):
 class Bench:
     """Made by `open_bench`."""
 
-    def __init__(self, target: Target, processes: Processes, scale: Scale, callers: Sequence[Connection]) -> None:
+    def __init__(self, target: Target, processes: Processes, scale: Scale, callers: list[Connection]) -> None:
         self.target = target
         self.processes = processes
         self.scale = scale
@@ -70,6 +70,8 @@ class Bench:
 
     async def ask(self, method: str, path: str, body: object = None, *, expect: Iterable[int] = (200,)) -> Answer:
         sent = b"" if body is None else msgspec.json.encode(body)
+        if not self.caller.is_open:  # A server closes a connection that was idle for long.
+            self.callers[0] = await connect(self.target, self.target.context())
         answer = await self.caller.ask(self.target.request(method, path, sent))
         if answer.status not in expect:
             raise UnexpectedAnswerError(

@@ -41,6 +41,10 @@ class Connection(asyncio.Protocol):
         self._parts: list[bytes] = []
         self.lost: Callable[[], None] = lambda: None
 
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None
+
     def send(self, request: bytes) -> None:
         assert self._transport is not None
         self._transport.write(request)

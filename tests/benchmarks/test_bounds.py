@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import click
@@ -10,9 +11,12 @@ import pytest
 
 from benchmarks import load, scaling
 from benchmarks.__main__ import _run as run_benchmark
+from benchmarks.bench import Scale, open_bench
 from benchmarks.connection import connect
 from benchmarks.policy import files
 from benchmarks.target import Target
+from benchmarks.usage import Processes
+from homeostat.testing.eventually import eventually
 
 
 async def test_a_phase_that_takes_too_long_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,6 +39,22 @@ async def test_a_phase_that_takes_too_long_says_what_to_do(monkeypatch: pytest.M
         caller.close()
         await ended.wait()
         server.close()
+
+
+async def test_a_caller_whose_idle_connection_was_closed_connects_again() -> None:
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(once, "127.0.0.1", 0)
+    target = Target.of(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "")
+    async with open_bench(target, Processes([os.getpid()]), Scale(callers=1)) as bench:
+        assert (await bench.ask("GET", "/")).body == b"{}"
+        await eventually(lambda: bench.caller.is_open, lambda is_open: not is_open)
+        assert (await bench.ask("GET", "/")).body == b"{}"
+    server.close()
 
 
 async def test_a_measurement_of_scaling_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
