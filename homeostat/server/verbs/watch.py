@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BOOKMARK_EVERY_S = 50.0
+_LAST_BOOKMARK_S = 2.0
 _SHORTEST_S, _LONGEST_S = 1800, 3600
 _JOINED_BYTES = 16 * 1024
 
@@ -107,7 +108,7 @@ class Watcher:
         loop_time = asyncio.get_running_loop().time()
         seconds = call.options.timeout_s or random.uniform(_SHORTEST_S, _LONGEST_S)  # noqa: S311
         self._ends_at = loop_time + seconds
-        self._bookmark_at = loop_time + BOOKMARK_EVERY_S
+        self._bookmark_at = self._next_bookmark(loop_time)
 
         self._converting = _Converting(call, self) if call.kind.conversion is not None else None
         self._queue: FrameQueue | None = None
@@ -249,8 +250,13 @@ class Watcher:
         elif any(each is not None and each.is_behind for each in (self._converting, self._queue, self._subscription)):
             pass  # A bookmark would promise events that are not sent yet.
         elif self._wants_bookmarks and now >= self._bookmark_at:
-            self._bookmark_at = now + BOOKMARK_EVERY_S
+            self._bookmark_at = self._next_bookmark(now)
             stream.send(frame(bookmark_of(self._view, self._call.store.revision)))
+
+    def _next_bookmark(self, now: float) -> float:
+        """The last one just before the end, so that the next watch resumes near to now."""
+        last = self._ends_at - _LAST_BOOKMARK_S
+        return min(now + BOOKMARK_EVERY_S, last if last > now else inf)
 
     def close(self) -> None:
         if self._stream is not None:

@@ -32,7 +32,7 @@ from homeostat.server.write.claims import (
 from homeostat.server.write.commit import check_quotas, commit
 from homeostat.server.write.managers import manage, with_versions
 from homeostat.server.write.mutation import mutate
-from homeostat.server.write.remove import is_finished, remove
+from homeostat.server.write.remove import is_finished, remove_released
 from homeostat.server.write.subresource import BINDING, STATUS
 from homeostat.server.write.written import Written, shown_written, tried
 from homeostat.store.base import Put, Record, RevisionMismatchError
@@ -103,7 +103,7 @@ async def _change_once(call: Call, record: Record, old: JsonObject, new: JsonObj
     if call.subresource != BINDING:
         await call.backend.admission.validate(call, new, old, "UPDATE")
     if is_finished(new):
-        return await remove(call, record, new, old)
+        return await remove_released(call, record, new, old)
     if call.subresource == APPROVAL and not call.options.dry_run:
         new = await call.backend.certify(call, new)
     new = keep_times(old, new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import draft_of, object_bytes
+from homeostat.server.view.encode import draft_of, object_bytes, stored_draft
 from homeostat.server.write.commit import commit
 from homeostat.server.write.written import Written
 from homeostat.store.base import Delete, Draft, Record
@@ -29,9 +29,26 @@ async def remove(
         return Written(encode(obj), obj, is_gone=True)
     kind = call.kind
     if draft is None:
-        draft = draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
+        draft = await _drafted(call, obj)
     gone = await commit(call, Delete(record.key, draft, record.revision), None, old)
     if kind.conversion is None:
         return Written(object_bytes(kind, gone), obj, is_gone=True)
     obj["metadata"]["resourceVersion"] = str(gone.revision)
     return Written(encode(obj), obj, is_gone=True)
+
+
+async def remove_released(call: Call, record: Record, obj: JsonObject, old: JsonObject) -> Written:
+    """Delete an object that a write has released. As in Kubernetes, which does not store that write, watchers get the
+    state before it, and the writer gets what was written.
+    """
+    if call.options.dry_run:
+        return Written(encode(obj), obj, is_gone=True)
+    draft = stored_draft(call.kind, record) or await _drafted(call, old)
+    gone = await commit(call, Delete(record.key, draft, record.revision), None, old)
+    shown = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(gone.revision)}}
+    return Written(encode(shown), shown, is_gone=True)
+
+
+async def _drafted(call: Call, obj: JsonObject) -> Draft:
+    kind = call.kind
+    return draft_of(kind, obj) if kind.conversion is None else await call.backend.conversions.draft(kind, obj)
