@@ -3,8 +3,9 @@ loop or fill the memory.
 
 aiohttp parses whatever one read of the socket brought, up to 256 KiB, at once: as chunks of one byte that is 95 ms. And
 it keeps every interim response (1xx) until somebody reads it: a server that sent nothing else for 5 s held the loop for
-1.2 s and took 190 MiB. Here a read is parsed in slices, all responses together in bounded turns, and interim responses
-are dropped and counted.
+1.2 s and took 190 MiB. A reader that goes on has the parser do the rest of its work at once, and says so again for each
+piece: 32 responses in chunks of one byte took 131 ms. Here a read is parsed in slices, all responses together in
+bounded turns, also when a reader goes on and when a connection ends, and interim responses are dropped and counted.
 """
 
 from __future__ import annotations

@@ -57,7 +57,8 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol):
     With the name of a server it is a client; without one it is a server. A server that closes waits until the client
     has closed as well, because unread data would reset the connection and lose the last response; the protocol aborts
     a connection that takes too long. A client closes at once. With `turns`, reading on waits for a turn among all
-    connections of a server.
+    connections of a server, or among those of all clients of the event loop. So does whatever arrives when the time of
+    a turn is over.
     """
 
     __slots__ = (
