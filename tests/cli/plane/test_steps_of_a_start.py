@@ -94,7 +94,7 @@ def _imported_by(module: str) -> set[str]:
 def test_a_start_imports_no_more_than_it_needs(starts: tuple[Start, Start]) -> None:
     for each in starts:
         assert sorted(each.modules & set(_NOT_AT_ANY_START) - _imported_by("logging")) == []
-        assert len(each.own) <= 368, "modules of ours"
+        assert len(each.own) <= 369, "modules of ours"
         assert len(each.modules) <= 650, "all modules"
 
 
