@@ -26,6 +26,11 @@ def test_of_a_port_with_many_faces_two_addresses_are_printed_and_paths_of_the_re
     assert lines == "  a           http://x/a\n  b           http://x/b\n  same port   c /c, d /d\n"
 
 
+def test_a_name_that_is_wider_than_its_column_follows_on_the_same_port() -> None:
+    lines = face_lines([served("a", url="http://x"), served("contract hooks", url="http://x")])
+    assert lines == "  a           http://x/a\n  same port   contract hooks /contract hooks\n"
+
+
 def test_a_long_name_of_a_face_keeps_its_address_in_line() -> None:
     lines = face_lines([served("image hooks", url="http://x"), served("b", url="http://x")])
     assert lines == "  image hooks http://x/image hooks\n  b           http://x/b\n"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _ADDRESSES: Final = 2
 _WIDTH: Final = 96
+_COLUMN: Final = 11
+"""A longer name would push its address out of the column."""
 
 
 async def serve_beside(
@@ -107,8 +109,9 @@ def face_lines(served: Iterable[ServedFace]) -> str:
 
 
 def _port_lines(url: str, pages: list[tuple[str, str]]) -> str:
-    lines = "".join(f"  {what:<11} {url}{path}\n" for what, path in pages[:_ADDRESSES])
-    rest = ", ".join(f"{what} {path}" for what, path in pages[_ADDRESSES:])
+    lined = [page for page in pages[:_ADDRESSES] if page is pages[0] or len(page[0]) <= _COLUMN]
+    lines = "".join(f"  {what:<{_COLUMN}} {url}{path}\n" for what, path in lined)
+    rest = ", ".join(f"{what} {path}" for what, path in pages[len(lined) :])
     return lines + _lines("same port", rest)
 
 
