@@ -22,10 +22,10 @@ from homeostat.objects.errors import ApiError
 from homeostat.operators.contracts.api import GROUP
 from homeostat.operators.contracts.live.trust import Trust, read_trust
 from homeostat.operators.contracts.sources.cache import BlobCache
+from homeostat.operators.contracts.sources.credential_order import operator_keychain
 from homeostat.operators.contracts.sources.errors import AuthenticationError
 from homeostat.operators.contracts.sources.errors import InvalidKeyError as UnusableKey
 from homeostat.operators.contracts.sources.errors import UnreachableError as Unreached
-from homeostat.operators.contracts.sources.keychain import operator_keychain
 from homeostat.operators.contracts.sources.pull_secret import read_pull_secret
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
 from homeostat.operators.contracts.spec import KeyRef

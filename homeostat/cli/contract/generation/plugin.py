@@ -22,7 +22,7 @@ from homeostat.operators.contracts.engine.plugin import (
     PluginError,
     read_answer,
 )
-from homeostat.operators.contracts.sources.keychain import config_file
+from homeostat.operators.contracts.sources.credential_order import config_file
 
 PREFIX: Final = "pacto-plugin-"
 _MEMORY_BYTES: Final = 4 << 30

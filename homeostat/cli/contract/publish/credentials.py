@@ -33,7 +33,7 @@ def host_key(key: str) -> str:
 
 def change_credentials(environ: Mapping[str, str], change: Callable[[dict[str, Any]], None]) -> None:
     """Apply a change to the entries by registry. The file is replaced as a whole and only its owner can read it."""
-    from homeostat.operators.contracts.sources.keychain import config_file
+    from homeostat.operators.contracts.sources.credential_order import config_file
 
     path = config_file(environ)
     config = _read(path)

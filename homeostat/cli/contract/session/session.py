@@ -91,7 +91,7 @@ class Session:
         from homeostat.external.rest.retry import RetryPolicy
         from homeostat.external.rest.settings import RestSettings
         from homeostat.operators.contracts.sources.cache import BlobCache
-        from homeostat.operators.contracts.sources.keychain import user_keychain
+        from homeostat.operators.contracts.sources.credential_order import user_keychain
         from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
 
         self._client = RestClient(RestSettings(proxies=read_proxies(self._environ), retry=RetryPolicy(attempts=3)))

@@ -18,7 +18,7 @@ from homeostat.external.rest.client import RestClient
 from homeostat.external.rest.settings import RestSettings
 from homeostat.operators.contracts.live.trust import Trust
 from homeostat.operators.contracts.sources.cache import BlobCache
-from homeostat.operators.contracts.sources.keychain import operator_keychain
+from homeostat.operators.contracts.sources.credential_order import operator_keychain
 from homeostat.operators.contracts.sources.registry import LIMITS, RegistrySource
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from homeostat.external.secrets.credentials import CredentialError
 from homeostat.external.secrets.docker_config import RegistryCredential
-from homeostat.operators.contracts.sources.keychain import operator_keychain, user_keychain
+from homeostat.operators.contracts.sources.credential_order import operator_keychain, user_keychain
 from homeostat.operators.contracts.sources.pull_secret import read_pull_secret
 
 HOST = "registry.test:5000"
