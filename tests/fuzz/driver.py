@@ -20,6 +20,7 @@ from homeostat.client.in_process import LocalStream
 from homeostat.edge.loop import loop_factory
 from homeostat.edge.reply import Reply, head_of
 from homeostat.edge.request import Headers, Peer, Request
+from homeostat.objects import yaml
 from homeostat.plane import Plane, Settings, open_plane
 from homeostat.server.access.user import SELF
 
@@ -38,7 +39,8 @@ class Answer(msgspec.Struct):
 
     @property
     def json(self) -> Any:
-        return _JSON.decode(self.body)
+        """The value of the body. An error is in YAML for who accepts nothing else."""
+        return yaml.load(self.body) if "yaml" in self.content_type else _JSON.decode(self.body)
 
 
 class Driver:

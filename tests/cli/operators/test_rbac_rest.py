@@ -52,6 +52,8 @@ ACCOUNT = "homeostat"
 UNUSED = {
     # A policy that keeps results shows the newest.
     ("policyauditresults", "get"),
+    # Of visitors of the dashboard who may read some namespaces: tests/web/dashboard/test_reach.py.
+    ("rolebindings", "watch"),
     # No Rollouts are served.
     ("rollouts", "watch"),
     # Buttons, which ask for the session of a browser, and its end.

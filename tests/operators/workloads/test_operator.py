@@ -14,7 +14,7 @@ from homeostat.objects.json import JsonObject
 from homeostat.operators import workloads
 from homeostat.plane import Settings, open_plane
 from homeostat.runtime.manager import Manager
-from homeostat.testing.eventually import eventually as testing_eventually
+from homeostat.testing.eventually import eventually as eventually_within
 from tests.operators.housekeeping.world import World, eventually
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
@@ -122,7 +122,7 @@ async def test_a_replica_set_counts_its_new_pods_without_waiting_for_their_chang
     client, sets = world.client, "/apis/apps/v1/namespaces/default/replicasets"
     async with simulated(client):
         await client.create(sets, deployment("counted", 2, **asking("1m")))
-        counted = await testing_eventually(
+        counted = await eventually_within(
             lambda: client.get(f"{sets}/counted"), lambda found: found["status"]["replicas"] == 2, within_s=10.0
         )
         assert counted["status"]["observedGeneration"] == 1
@@ -141,7 +141,7 @@ async def test_ended_pods_beyond_a_number_are_deleted(world: World, monkeypatch:
         async def are_kept() -> set[str]:
             return {each["metadata"]["name"] for each in (await client.list(PODS))[0]}
 
-        assert await testing_eventually(are_kept, lambda names: len(names) == 3) == {"b", "c", "running"}
+        assert await eventually_within(are_kept, lambda names: len(names) == 3) == {"b", "c", "running"}
     for text in ("-1", "many"):
         with pytest.raises(ValueError, match="0 for all"):
             workloads.check_environment({"HOMEOSTAT_WORKLOADS_ENDED_PODS": text})
