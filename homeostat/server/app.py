@@ -246,7 +246,7 @@ class App(msgspec.Struct):
         if own is not None:
             return own
         if not self.is_open:
-            return self.authenticator.authenticate(request.headers, request.peer.certificate)
+            return self.authenticator.authenticate(request.headers, request.peer.certificate, request.connection)
         refused = refusal_of(request.method, request.headers)
         if refused:
             raise ForbiddenError(refused)

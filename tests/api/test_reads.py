@@ -425,7 +425,7 @@ async def test_a_selector_reads_large_objects_beside_the_event_loop(
     secrets = CONFIGMAPS.replace("configmaps", "secrets")
     for name in "ab":
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": {"app": name}}}
-        assert (await api("POST", secrets, secret | {"stringData": {"text": "x" * 200_000}})).status == 201
+        assert (await api("POST", secrets, secret | {"stringData": {"text": "x" * 300_000}})).status == 201
     threads: list[int] = []
 
     def read(record: Record) -> Note:
@@ -438,7 +438,7 @@ async def test_a_selector_reads_large_objects_beside_the_event_loop(
     assert get_ident() not in threads
     threads.clear()
     await api("GET", secrets, **query)
-    assert set(threads) == {get_ident()}, "they are known now"
+    assert set(threads) <= {get_ident()}, "they are known now"
 
 
 async def test_a_watch_that_is_closed_while_it_starts_replays_no_more(api: Api, monkeypatch: Any) -> None:

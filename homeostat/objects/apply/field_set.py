@@ -58,7 +58,7 @@ def ordered(fields: FieldSet) -> FieldSet:
     """The same set with its keys in order, as Kubernetes writes it."""
     if not fields:
         return LEAF
-    return {key: ordered(fields[key]) for key in sorted(fields)}
+    return {key: ordered(fields[key]) if fields[key] else LEAF for key in sorted(fields)}
 
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from homeostat.objects.errors import UnauthorizedError
 from homeostat.server.access.tokens.file import Tokens
@@ -18,6 +18,9 @@ from homeostat.server.pki.certificate import read_certificate
 
 RECHECK_S = 2.0
 _MAX_REMEMBERED = 4096
+_CREDENTIAL: Final = "credential"
+_LONGEST_KEPT: Final = 4096
+"""Characters of a credential that is kept for its connection."""
 
 
 class _Proof(NamedTuple):
@@ -40,15 +43,19 @@ class Authenticator:
         self._by_certificate: dict[bytes, _Proof | None] = {}
         self._by_header: dict[bytes, _Proof] = {}
 
-    def authenticate(self, headers: Mapping[str, str], certificate: bytes | None = None) -> User:
-        """The user of a call; `UnauthorizedError`. The certificate is DER that the TLS handshake has verified."""
+    def authenticate(
+        self, headers: Mapping[str, str], certificate: bytes | None = None, connection: dict[str, Any] | None = None
+    ) -> User:
+        """The user of a call; `UnauthorizedError`. The certificate is DER that the TLS handshake has verified. With
+        the cache of a connection, what its calls have in common is computed once.
+        """
         if certificate is not None:
             user = self._of_certificate(certificate)
             if user is not None:
                 return user
         authorization = headers.get("authorization")
         if authorization is not None:
-            digest = sha256(authorization.encode(errors="surrogatepass")).digest()
+            digest = _digest(authorization, connection)
             proof = self._by_header.get(digest)
             if proof is not None and proof.since <= self._clock() < proof.until:
                 return proof.user
@@ -96,6 +103,18 @@ class Authenticator:
         if not proof.since <= self._clock() < proof.until:
             _refuse()
         return proof.user
+
+
+def _digest(authorization: str, connection: dict[str, Any] | None) -> bytes:
+    known = None if connection is None else connection.get(_CREDENTIAL)
+    # Texts are only compared if their hashes are equal, so the time that it takes shows nothing of another credential.
+    if known is not None and known[0] == hash(authorization) and known[1] == authorization:
+        digest: bytes = known[2]
+        return digest
+    digest = sha256(authorization.encode(errors="surrogatepass")).digest()
+    if connection is not None and len(authorization) <= _LONGEST_KEPT:
+        connection[_CREDENTIAL] = (hash(authorization), authorization, digest)
+    return digest
 
 
 def _certified(der: bytes) -> _Proof | None:

@@ -103,6 +103,11 @@ def metadata_bytes(record: Record) -> bytes:
     return value[start : note.metadata_end]
 
 
+def metadata_start(kind: Kind) -> int:
+    """Where the metadata begin in a value with the stored head of the kind."""
+    return kind.stored_head.index(_METADATA) + len(_METADATA)
+
+
 def partial_bytes(record: Record, version: str) -> bytes:
     return b"%s%s}" % (_PARTIAL[version], metadata_bytes(record))
 

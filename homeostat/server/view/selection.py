@@ -41,8 +41,9 @@ class Selection:
 
     def _unread(self, records: Sequence[Record]) -> int:
         """The bytes of the records whose labels or fields are not known yet."""
-        unread = [each for each in records if each.note is None or (self._reads_fields and each.note.fields is None)]
-        return sum([len(each.value) for each in unread])
+        if self._reads_fields:
+            return sum([len(each.value) for each in records if each.note is None or each.note.fields is None])
+        return sum([len(each.value) for each in records if each.note is None])
 
     def filter(self, records: Sequence[Record]) -> Sequence[Record]:
         for test in self._tests:
@@ -78,7 +79,7 @@ def selection_of(call: Call) -> Selection:
 
 def _by_labels(selector: LabelSelector) -> Test:
     matches = selector.matches
-    return lambda record: matches(note_of(record).labels)
+    return lambda record: matches((record.note or note_of(record)).labels)
 
 
 def _narrowed(kind: Kind, scope: Scope, term: FieldTerm) -> tuple[Scope, Test | None]:

@@ -10,7 +10,15 @@ from typing import Any, cast
 from homeostat.edge.items import Items
 from homeostat.objects.json import JsonObject, encode
 from homeostat.server.request.call import Call
-from homeostat.server.view.encode import LIST_TAIL, Note, metadata_bytes, noted, object_bytes, object_of
+from homeostat.server.view.encode import (
+    LIST_TAIL,
+    Note,
+    metadata_bytes,
+    metadata_start,
+    noted,
+    object_bytes,
+    object_of,
+)
 from homeostat.server.view.json_lines import JsonLines
 from homeostat.server.view.table import Columns, Row
 from homeostat.store.base import Record
@@ -87,6 +95,7 @@ class TableView(JsonLines):
         # As `_row` would, without its calls: a list has thousands of rows.
         template = b'{"cells":%%b,"object":%b%%b}}' % self._partial_head
         columns, render = self._columns, self._columns.render
+        head, start = self._kind.stored_head, metadata_start(self._kind)
         rows: list[bytes] = []
         for record in records:
             note: Note | None = record.note
@@ -94,7 +103,9 @@ class TableView(JsonLines):
                 cached = self._prepared(record)
             row = cast(Row, cached[1])
             cells = row.head if row.at is None else render(row, now)
-            rows.append(template % (cells, metadata_bytes(record)))
+            value, end = record.value, record.note.metadata_end
+            metadata = value[start:end] if end and value.startswith(head) else metadata_bytes(record)
+            rows.append(template % (cells, metadata))
         return rows
 
     def joined_items(self, head: bytes, records: Sequence[Record], tail: bytes) -> Items:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -245,3 +246,13 @@ def test_a_page_of_another_port_cannot_write_without_asking(
     method: str, headers: dict[str, str], is_refused: bool
 ) -> None:
     assert bool(refusal_of(method, headers)) is is_refused
+
+
+def test_each_call_of_a_connection_has_the_user_of_its_own_credential(plane: Plane) -> None:
+    first, second = (plane.tokens.create(name, now=NOW) for name in ("alice", "bob"))
+    connection: dict[str, Any] = {}
+    asked = [first, first, second, first, second, second]
+    users = [plane.authenticator.authenticate({"authorization": f"Bearer {each}"}, None, connection) for each in asked]
+    assert [each.name for each in users] == ["alice", "alice", "bob", "alice", "bob", "bob"]
+    with pytest.raises(UnauthorizedError):
+        plane.authenticator.authenticate({"authorization": f"Bearer {second}x"}, None, connection)
