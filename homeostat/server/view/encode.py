@@ -130,8 +130,10 @@ class Note(msgspec.Struct, gc=False):
     labels: dict[str, str]
     metadata_end: int = 0
     """Where the metadata end in the record's value; 0 until needed."""
-    row: tuple[object, object] | None = None
-    """The columns of a prepared table row, and the row."""
+    columns: object = None
+    """Those of `row`, which is set before."""
+    row: object = None
+    """A prepared row of a table."""
     fields: tuple[Kind, dict[str, str]] | None = None
     """The kind whose selectable fields were read, and their values."""
 

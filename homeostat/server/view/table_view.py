@@ -67,7 +67,7 @@ class TableView(JsonLines):
         columns, unread = self._columns, 0
         for record in records:
             note: Note | None = record.note
-            if note is None or note.row is None or note.row[0] is not columns:
+            if note is None or note.columns is not columns:
                 unread += len(record.value)
         return unread * columns.weight > _MANY_BYTES
 
@@ -99,11 +99,11 @@ class TableView(JsonLines):
         rows: list[bytes] = []
         for record in records:
             note: Note | None = record.note
-            if note is None or (cached := note.row) is None or cached[0] is not columns:
-                cached = self._prepared(record)
-            row = cast(Row, cached[1])
+            if note is None or note.columns is not columns:
+                note = self._prepared(record)
+            row = cast(Row, note.row)
             cells = row.head if row.at is None else render(row, now)
-            value, end = record.value, record.note.metadata_end
+            value, end = record.value, note.metadata_end
             metadata = value[start:end] if end and value.startswith(head) else metadata_bytes(record)
             rows.append(template % (cells, metadata))
         return rows
@@ -116,15 +116,17 @@ class TableView(JsonLines):
 
     def _row(self, record: Record, now: float) -> bytes:
         note: Note | None = record.note
-        if note is None or (cached := note.row) is None or cached[0] is not self._columns:
-            cached = self._prepared(record)
-        return _row(self._columns.render(cast(Row, cached[1]), now), self._object(record))
+        if note is None or note.columns is not self._columns:
+            note = self._prepared(record)
+        return _row(self._columns.render(cast(Row, note.row), now), self._object(record))
 
-    def _prepared(self, record: Record) -> tuple[object, object]:
+    def _prepared(self, record: Record) -> Note:
         obj = object_of(self._kind, record)
         note = noted(record, obj)
-        note.row = cached = (self._columns, self._columns.prepare(obj))
-        return cached
+        # A thread may read it meanwhile.
+        note.row = self._columns.prepare(obj)
+        note.columns = self._columns
+        return note
 
     def _object(self, record: Record) -> bytes:
         match self._include:
