@@ -64,7 +64,7 @@ async def test_a_drawing_is_zoomed_by_buttons_and_keys_and_dragged(
     await tab.mouse.move(x - 30, y - 10, steps=3)
     await tab.mouse.move(x - 90, y - 10, steps=3)
     await tab.mouse.up()
-    assert (await _scrolled(frame))[0] > 50
+    await eventually(lambda: _scrolled(frame), lambda now: now[0] > 50)
     await expect(tab).to_have_url(f"{site.url}/dashboard/contracts/graph")
 
     await tab.keyboard.down("Control")
