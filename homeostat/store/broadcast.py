@@ -195,7 +195,7 @@ class Broadcast:
             batch.events.append(event)
 
     def _deliver_all(self, batches: Iterable[_Batch]) -> None:
-        """Few readers need neither a queue nor a look at the time."""
+        """Few readers need neither a queue nor a clock."""
         for batch in batches:
             for listener in batch.readers:
                 if listener.is_open:
